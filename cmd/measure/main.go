@@ -1,0 +1,123 @@
+// Measure benchmarks a model server on this host and writes rows that prove
+// themselves: figures, raw samples, and a receipt of what really ran.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+)
+
+// Exit codes, the same for every verb.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // a row failed, or check or publish refused
+	exitUsage       = 2
+	exitNoServer    = 3 // no server, or no access to it
+	exitNotMet      = 4 // --slo or --require-verified asked for and not met
+	exitRegressed   = 5 // --fail-on passed
+	exitInterrupted = 130
+)
+
+// streams is what a verb may touch of the outside; tests replace it.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// verb is one subcommand. Its function parses its own flags and returns an exit code.
+type verb struct {
+	name    string
+	summary string
+	run     func(ctx context.Context, args []string, io streams) int
+}
+
+func verbs() []verb {
+	return []verb{
+		{"bench", "measure a server: a CSV on stdout, rows with their proof under --output", bench},
+		{"simulate", "run the embedded engine, whose truth is known", simulate},
+		{"ceiling", "what the hardware could possibly do for a model, with the formula filled in", ceiling},
+		{"gaps", "what is not measured, ranked, each with its command", gaps},
+		{"check", "run every gate over a report", check},
+		{"publish", "put a verified report into data/rows", publish},
+		{"version", "say which build this is", versionVerb},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	s := streams{stdin, stdout, stderr}
+	if len(args) == 0 {
+		help(stderr)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "--help", "-h":
+		help(stdout)
+		return exitOK
+	case "--version":
+		return versionVerb(ctx, nil, s)
+	}
+	for _, v := range verbs() {
+		if v.name == args[0] {
+			return v.run(ctx, args[1:], s)
+		}
+	}
+	names := make([]string, 0, 8)
+	for _, v := range verbs() {
+		names = append(names, v.name)
+	}
+	fmt.Fprintf(stderr, "measure: unknown verb %q; there are: %s\n", args[0], strings.Join(names, ", "))
+	return exitUsage
+}
+
+func help(w io.Writer) {
+	fmt.Fprint(w, "Measure a model server and prove the numbers.\n\nUsage: measure VERB [flags]\n\n")
+	for _, v := range verbs() {
+		fmt.Fprintf(w, "  %-10s %s\n", v.name, v.summary)
+	}
+	fmt.Fprint(w, "\nEach verb has --help with an example.\n")
+}
+
+// parse parses a verb's flags. done is true when the verb should return code at once:
+// help was asked for, or a flag was wrong.
+func parse(fs *pflag.FlagSet, args []string, s streams) (code int, done bool) {
+	fs.SetOutput(io.Discard)
+	fs.SortFlags = false
+	err := fs.Parse(args)
+	switch {
+	case err == nil:
+		return exitOK, false
+	case errors.Is(err, pflag.ErrHelp):
+		fs.SetOutput(s.out)
+		fs.Usage()
+		return exitOK, true
+	default:
+		fmt.Fprintf(s.err, "measure %s: %v\nSee: measure %s --help\n", fs.Name(), err, fs.Name())
+		return exitUsage, true
+	}
+}
+
+// usage sets a verb's help: what it does, an example, its flags.
+func usage(fs *pflag.FlagSet, synopsis, what, example string) {
+	fs.Usage = func() {
+		w := fs.Output()
+		fmt.Fprintf(w, "Usage: measure %s\n\n%s\n\nExample:\n  %s\n", synopsis, what, example)
+		if fs.HasFlags() {
+			fmt.Fprintf(w, "\nFlags:\n%s", fs.FlagUsages())
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// Package roofline says how fast hardware could possibly run a model: parameters from
+// the architecture, bytes and FLOPs of a step, and the ceilings that follow. It never
+// derates and never flatters: only the hard roof is called a ceiling. It is pure and
+// compiles to WebAssembly as it is.
+package roofline
+
+import "strconv"
+
+// Decimal is a number as its source wrote it ("1307.4", "989"): text that reaches the
+// page, the hash and the arithmetic unchanged.
+type Decimal string
+
+// Float is the value, or ok = false for an empty or unreadable text.
+func (d Decimal) Float() (v float64, ok bool) {
+	if d == "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(d), 64)
+	return v, err == nil
+}
+
+// Model is one model's identity and architecture (data/models/ID.yaml).
+type Model struct {
+	Name         string            `json:"name"`
+	Publisher    string            `json:"publisher"`
+	Licence      string            `json:"licence"`
+	Repositories []string          `json:"repositories"` // Hugging Face ids
+	Architecture Architecture      `json:"architecture"`
+	Weights      []string          `json:"weights"` // formats on offer, the published checkpoint's first
+	KV           []string          `json:"kv"`
+	Published    Published         `json:"published"`
+	Sources      map[string]string `json:"sources"` // field → where the figure stands
+}
+
+// Published are the publisher's own counts, kept as checks on ours.
+type Published struct {
+	TotalParams Decimal `json:"total_params"` // in billions, as published
+	TotalExact  int64   `json:"total_exact"`  // 0 when not published
+}
+
+// Architecture is what parameters, bytes and FLOPs are computed from.
+type Architecture struct {
+	Hidden     int64   `json:"hidden"`
+	Vocabulary int64   `json:"vocabulary"`
+	TiedHead   bool    `json:"tied_head"`
+	MaxContext int64   `json:"max_context"`
+	Layers     []Layer `json:"layers"` // one entry a kind of layer
+}
+
+// Layer is a kind of layer and how many there are.
+type Layer struct {
+	Count     int64     `json:"count"`
+	Attention Attention `json:"attention"`
+	FFN       FFN       `json:"ffn"`
+	Norms     int64     `json:"norms"` // norms of width hidden in the layer
+}
+
+// Attention is grouped-query attention with its variants.
+type Attention struct {
+	Kind    string `json:"kind"` // gqa
+	Heads   int64  `json:"heads"`
+	KVHeads int64  `json:"kv_heads"`
+	HeadDim int64  `json:"head_dim"`
+	QKVBias bool   `json:"qkv_bias"`
+	QKNorm  bool   `json:"qk_norm"`
+}
+
+// FFN is a gated feed-forward network.
+type FFN struct {
+	Kind  string `json:"kind"` // dense
+	Width int64  `json:"width"`
+}
+
+// Target is a device × count (data/targets/ID.yaml).
+type Target struct {
+	Name              string             `json:"name"`
+	Vendor            string             `json:"vendor"`
+	Device            string             `json:"device"`
+	Architecture      string             `json:"architecture"` // sm_90, gfx942
+	Count             int64              `json:"count"`
+	MemoryGB          Decimal            `json:"memory_gb"`    // the maker's label, per device
+	MemoryBytes       int64              `json:"memory_bytes"` // as a device reports it; 0 unknown
+	BandwidthGBs      Decimal            `json:"bandwidth_gb_s"`
+	PeakTFLOPs        map[string]Decimal `json:"peak_tflops"` // dense, by type
+	LinkGBs           Decimal            `json:"link_gb_s"`   // per direction
+	BoardW            Decimal            `json:"board_w"`
+	MeasuredCopyGBs   Decimal            `json:"measured_copy_gb_s"`
+	MaxMemoryClockMHz int64              `json:"max_memory_clock_mhz"`
+	Sources           map[string]string  `json:"sources"`
+}
+
+// MarshalJSON writes an integer up to 2^53 as a number and anything else as its text,
+// so that a canonical hash never depends on how a float is printed.
+func (d Decimal) MarshalJSON() ([]byte, error) {
+	if n, err := strconv.ParseInt(string(d), 10, 64); err == nil &&
+		n <= 1<<53 && n >= -(1<<53) && strconv.FormatInt(n, 10) == string(d) {
+		return []byte(d), nil
+	}
+	return strconv.AppendQuote(nil, string(d)), nil
+}
+
+// UnmarshalJSON reads either form.
+func (d *Decimal) UnmarshalJSON(b []byte) error {
+	s := string(b)
+	if s == "null" {
+		*d = ""
+		return nil
+	}
+	if len(s) > 0 && s[0] == '"' {
+		t, err := strconv.Unquote(s)
+		if err != nil {
+			return err
+		}
+		s = t
+	}
+	*d = Decimal(s)
+	return nil
+}
+
+// Query asks for one ceiling on one device or a group of them.
+type Query struct {
+	Model       *Model
+	Target      *Target
+	WeightDtype string // "" means the model's first format
+	KVDtype     string // "" means bf16
+	Batch       int64  // sequences decoding together; ≥ 1
+	Context     int64  // tokens already in each sequence's cache
+	ISL         int64  // prompt length for prefill; 0 means no prefill asked
+	Cached      int64  // prompt tokens served from a prefix cache
+	OSL         int64
+	Concurrency int64
+	TP          int64 // 0 means the target's device count
+}
+
+// Roofs of one time: hard is the ceiling; expected and serial are labelled so.
+type Roofs struct {
+	Hard     float64 `json:"hard"`
+	Expected float64 `json:"expected"`
+	Serial   float64 `json:"serial"`
+}
+
+// Pair of hard and expected.
+type Pair struct {
+	Hard     float64 `json:"hard"`
+	Expected float64 `json:"expected"`
+}
+
+// Answer is a ceiling with its working. Missing names what could not be computed, by
+// JSON name, with the reason; such a field is nil.
+type Answer struct {
+	ReadParams       int64             `json:"read_params"`
+	TotalParams      int64             `json:"total_params"`
+	WeightBytes      float64           `json:"weight_bytes"`        // resident
+	ReadBytesPerStep float64           `json:"read_bytes_per_step"` // weights and KV, over all devices
+	KVBytesPerToken  float64           `json:"kv_bytes_per_token"`  // what one token writes over all layers
+	DecodeStepMS     *Roofs            `json:"decode_step_ms"`
+	DecodeTokPerSec  *Pair             `json:"decode_tok_s"` // aggregate over the batch
+	PrefillMS        *Pair             `json:"prefill_ms"`
+	Binding          string            `json:"binding"` // memory, compute or communication
+	Fits             *bool             `json:"fits"`
+	MaxConcurrency   *int64            `json:"max_concurrency"`
+	Formula          string            `json:"formula"`
+	PrefillFormula   string            `json:"prefill_formula"`
+	Sources          []string          `json:"sources"`
+	Missing          map[string]string `json:"missing"`
+}

@@ -1,0 +1,74 @@
+package row
+
+// Evidence is one line of a report's evidence file: the run's own line first
+// (Row = -1), then one a row, written when that row completes. It keeps what a later
+// gate may ask of rows measured today.
+type Evidence struct {
+	Row     int64             `json:"row"`
+	Zero    string            `json:"zero"` // wall time of the row's zero, RFC 3339 with ns, UTC
+	Process *ProcessRecord    `json:"process,omitempty"`
+	Devices []DeviceSample    `json:"devices,omitempty"`
+	Metrics []MetricSample    `json:"metrics,omitempty"`
+	Capture []CaptureStats    `json:"capture,omitempty"` // one a repeat
+	Raw     []RawText         `json:"raw,omitempty"`     // what tools and server printed, as it was
+	Unread  map[string]string `json:"unread,omitempty"`
+}
+
+// When a reading was taken.
+const (
+	Before = "before"
+	During = "during"
+	After  = "after"
+)
+
+// ProcessRecord is the server's process as the host shows it.
+type ProcessRecord struct {
+	PID         int64             `json:"pid"`
+	StartedAt   string            `json:"started_at"`
+	CommandLine []string          `json:"command_line"`
+	Environment map[string]string `json:"environment"` // an allow list; other names with "(masked)"
+	Tree        []int64           `json:"tree"`        // the pids below it
+	Packages    map[string]string `json:"packages"`
+}
+
+// DeviceSample is one device at one moment. A nil was not reported.
+type DeviceSample struct {
+	At          int64    `json:"at"` // µs since the row's zero
+	When        string   `json:"when"`
+	Index       int64    `json:"index"`
+	PowerW      *float64 `json:"power_w"`
+	PowerLimitW *float64 `json:"power_limit_w"`
+	MemoryUsed  *int64   `json:"memory_used_bytes"`
+	SMClock     *int64   `json:"sm_clock_mhz"`
+	MemoryClock *int64   `json:"memory_clock_mhz"`
+	Temperature *int64   `json:"temperature_c"`
+	Throttle    string   `json:"throttle"` // the active event bits, in hex
+}
+
+// MetricSample is the server's metrics at one moment: series as exposed, without
+// histogram buckets and interpreter statistics.
+type MetricSample struct {
+	At     int64              `json:"at"`
+	When   string             `json:"when"`
+	Values map[string]float64 `json:"values"`
+}
+
+// CaptureStats is what the capture says of itself in one repeat.
+type CaptureStats struct {
+	Repeat          int64  `json:"repeat"`
+	Stamps          string `json:"stamps"`
+	Reads           int64  `json:"reads"`
+	SharedStamps    int64  `json:"shared_stamps"`
+	Unstamped       int64  `json:"unstamped"`
+	ClockSteps      int64  `json:"clock_steps"`
+	Connections     int64  `json:"connections"`
+	ServerStartedAt string `json:"server_started_at"`
+	DispatchP99     int64  `json:"dispatch_p99_us"`
+}
+
+// RawText is one tool's output.
+type RawText struct {
+	When string `json:"when"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}

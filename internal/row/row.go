@@ -1,0 +1,315 @@
+// Package row holds the records that every part of Rowproof exchanges: a Report
+// (one run: what the host and the server said of themselves, the rows it measured),
+// a Row (one workload, its figures and where its proof lies) and the Samples behind
+// each figure. It also computes the figures from the samples, so that the host that
+// measured, the generator and a reader's browser run the same arithmetic. It is pure:
+// no I/O, no clock, and it compiles to WebAssembly as it is.
+package row
+
+import "rowproof/internal/roofline"
+
+// Schema is the form of the reports that this version writes.
+const Schema = "rowproof/1"
+
+// Report is one run of the tool against one server.
+type Report struct {
+	Schema     string   `json:"schema"`
+	Recipe     string   `json:"recipe"` // MODEL/TARGET/STRATEGY/ENGINE; "" when the run named none
+	AsItWas    *AsItWas `json:"as_it_was"`
+	MeasuredAt string   `json:"measured_at"` // RFC 3339, UTC
+	Tool       Tool     `json:"tool"`
+	Receipt    Receipt  `json:"receipt"`
+	Client     Client   `json:"client"`
+	Rows       []Row    `json:"rows"`
+}
+
+// AsItWas keeps the catalog files that the run was measured against, so that a later
+// edit of a recipe never changes what an old row is judged by.
+type AsItWas struct {
+	Recipe Recipe          `json:"recipe"`
+	Model  roofline.Model  `json:"model"`
+	Target roofline.Target `json:"target"`
+}
+
+// Tool says which build wrote the report and how it was called.
+type Tool struct {
+	Version  string   `json:"version"`
+	Revision string   `json:"revision"`
+	Go       string   `json:"go"`
+	Command  []string `json:"command"` // secrets masked
+}
+
+// Receipt is what host and server said of themselves before the first row.
+type Receipt struct {
+	Engine  EngineReceipt     `json:"engine"`
+	Weights WeightsReceipt    `json:"weights"`
+	Devices []Device          `json:"devices"`
+	Host    Host              `json:"host"`
+	Runtime RuntimeReceipt    `json:"runtime"`
+	Unread  map[string]string `json:"unread"` // field → why it could not be read
+}
+
+// EngineReceipt is the server as it reports itself.
+type EngineReceipt struct {
+	Name          string            `json:"name"`
+	Version       string            `json:"version"`
+	Model         string            `json:"model"` // id the server serves
+	StartedAt     string            `json:"started_at"`
+	CommandLine   []string          `json:"command_line"` // secrets masked; null when it could not be read
+	Arguments     map[string]string `json:"arguments"`
+	ArgumentsFrom string            `json:"arguments_from"`
+}
+
+// WeightsReceipt says what weights ran, as far as it can be known.
+type WeightsReceipt struct {
+	Source       string `json:"source"` // random, repository, file or unknown
+	Revision     string `json:"revision"`
+	ConfigSHA256 string `json:"config_sha256"`
+}
+
+// Device is one accelerator as its own tool reports it.
+type Device struct {
+	Index       int64  `json:"index"`
+	Name        string `json:"name"`
+	UUID        string `json:"uuid"`
+	MemoryBytes *int64 `json:"memory_bytes"`
+	Driver      string `json:"driver"`
+	Used        bool   `json:"used"` // a process of the server's tree holds memory on it
+}
+
+// Host is the machine that served.
+type Host struct {
+	Kernel        string `json:"kernel"`
+	CPU           string `json:"cpu"`
+	Cores         int64  `json:"cores"`
+	MemoryBytes   *int64 `json:"memory_bytes"`
+	NUMABalancing *int64 `json:"numa_balancing"` // a bitmask: anything but 0 is on
+}
+
+// RuntimeReceipt says what the server ran from.
+type RuntimeReceipt struct {
+	Kind     string            `json:"kind"` // packages, image, binary or unknown
+	Image    string            `json:"image"`
+	Packages map[string]string `json:"packages"`
+}
+
+// Client is what the load generator says of its own clock.
+type Client struct {
+	Stamps   string    `json:"stamps"` // ring, ktime or read
+	Selftest *Selftest `json:"selftest"`
+}
+
+// Selftest is the client's error against an engine whose truth is known, on this host.
+type Selftest struct {
+	Streams     int64     `json:"streams"`
+	ITLErrorNS  ErrorDist `json:"itl_error_ns"`
+	TTFTErrorNS ErrorDist `json:"ttft_error_ns"`
+	Gaps        int64     `json:"gaps"`
+}
+
+// ErrorDist is a distribution of |measured − true|.
+type ErrorDist struct {
+	P50 int64 `json:"p50"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
+}
+
+// Status of a row.
+const (
+	StatusOK    = "ok"
+	StatusError = "error"
+)
+
+// Row is one measured record.
+type Row struct {
+	ID        string            `json:"id"`
+	Workload  Workload          `json:"workload"`
+	Status    string            `json:"status"`
+	Reason    string            `json:"reason"`
+	Notes     []string          `json:"notes"`
+	Figures   Figures           `json:"figures"`
+	Missing   map[string]string `json:"missing"` // figure name → why it is null
+	PerRepeat []Repeat          `json:"per_repeat"`
+	Counts    Counts            `json:"counts"`
+	Server    Server            `json:"server"`
+	Samples   SamplesRef        `json:"samples"`
+	Proof     Proof             `json:"proof"`
+}
+
+// Protocols of load; they never share a front.
+const (
+	Passes    = "passes"
+	Sustained = "sustained"
+)
+
+// Workload is shape, load and prompts.
+type Workload struct {
+	Kind      string            `json:"kind"` // text
+	Protocol  string            `json:"protocol"`
+	Endpoint  string            `json:"endpoint"` // /v1/completions or /v1/chat/completions
+	ISL       int64             `json:"isl"`
+	OSL       int64             `json:"osl"`
+	Load      Load              `json:"load"`
+	Prompts   Prompts           `json:"prompts"`
+	Sampling  Sampling          `json:"sampling"`
+	ExtraBody map[string]string `json:"extra_body"` // key → JSON text
+	Sessions  *int64            `json:"sessions"`
+	Seed      string            `json:"seed"`
+	Warmup    int64             `json:"warmup"`
+	Iters     *int64            `json:"iters"` // passes only
+	Repeats   int64             `json:"repeats"`
+	Requests  *int64            `json:"requests"` // sustained: timed requests a repeat; null with a duration
+	DurationS *int64            `json:"duration_s"`
+}
+
+// Load is how requests are offered. Rates stay as written ("1.5", "inf").
+type Load struct {
+	Concurrency *int64  `json:"concurrency"`
+	RequestRate *string `json:"request_rate"`
+	Burstiness  *string `json:"burstiness"`
+}
+
+// Prompt states.
+const (
+	Cold = "cold"
+	Warm = "warm"
+)
+
+// Prompts says what was sent.
+type Prompts struct {
+	Kind         string  `json:"kind"`  // random
+	State        string  `json:"state"` // cold or warm
+	SharedPrefix int64   `json:"shared_prefix"`
+	SHA256       *string `json:"sha256"`
+}
+
+// Sampling is what the server was asked to do. Temperature stays as written.
+type Sampling struct {
+	Temperature roofline.Decimal `json:"temperature"`
+	IgnoreEOS   bool             `json:"ignore_eos"`
+}
+
+// Interval is a 95% interval from repeats.
+type Interval [2]float64
+
+// Dist is one latency figure in milliseconds. A nil percentile has too few samples.
+type Dist struct {
+	Mean         *float64  `json:"mean"`
+	P50          *float64  `json:"p50"`
+	P90          *float64  `json:"p90"`
+	P95          *float64  `json:"p95"`
+	P99          *float64  `json:"p99"`
+	N            int64     `json:"n"`
+	IntervalMean *Interval `json:"interval_mean,omitempty"`
+	IntervalP50  *Interval `json:"interval_p50,omitempty"`
+	IntervalP90  *Interval `json:"interval_p90,omitempty"`
+	IntervalP95  *Interval `json:"interval_p95,omitempty"`
+	IntervalP99  *Interval `json:"interval_p99,omitempty"`
+}
+
+// Figures are computed from the samples alone. A nil has its reason in Row.Missing
+// under the JSON name of the field; a percentile's reason stands under "ttft_ms.p99".
+type Figures struct {
+	TTFT      *Dist `json:"ttft_ms"`
+	TTFA      *Dist `json:"ttfa_ms"`
+	SendTTFT  *Dist `json:"send_ttft_ms"`
+	TPOT      *Dist `json:"tpot_ms"`
+	ITL       *Dist `json:"itl_ms"`
+	ITLDecode *Dist `json:"itl_decode_ms"`
+	IngestGap *Dist `json:"ingest_gap_ms"`
+	ChunkGap  *Dist `json:"chunk_gap_ms"`
+	E2E       *Dist `json:"e2e_ms"`
+
+	FirstCall                *float64 `json:"first_call_ms"`
+	PrefillTokPerSec         *float64 `json:"prefill_tok_s"`
+	UncachedPrefillTokPerSec *float64 `json:"uncached_prefill_tok_s"`
+	DecodeTokPerSec          *float64 `json:"decode_tok_s"`
+	DecodeWindowTokPerSec    *float64 `json:"decode_window_tok_s"`
+	OutputTokPerSec          *float64 `json:"output_tok_s"`
+	TotalTokPerSec           *float64 `json:"total_tok_s"`
+	OutputTokPerSecPerGPU    *float64 `json:"output_tok_s_per_gpu"`
+	TotalTokPerSecPerGPU     *float64 `json:"total_tok_s_per_gpu"`
+	RequestPerSec            *float64 `json:"request_s"`
+	EnergyPerOutputTok       *float64 `json:"energy_j_per_output_tok"`
+	Power                    *float64 `json:"power_w"`
+	PeakMemory               *float64 `json:"peak_memory_bytes"`
+
+	// Intervals of the rates above, by JSON name.
+	Intervals map[string]Interval `json:"intervals"`
+}
+
+// Repeat is one full timed run of the workload.
+type Repeat struct {
+	ServerStartedAt string   `json:"server_started_at"`
+	DecodeTokPerSec *float64 `json:"decode_tok_s"`
+	OutputTokPerSec *float64 `json:"output_tok_s"`
+	TTFT            *Dist    `json:"ttft_ms"`
+	TPOT            *Dist    `json:"tpot_ms"`
+	ITL             *Dist    `json:"itl_ms"`
+}
+
+// Range is a least and a greatest count.
+type Range struct {
+	Min int64 `json:"min"`
+	Max int64 `json:"max"`
+}
+
+// Where token counts came from.
+const (
+	TokensUsage    = "usage"     // the server's usage object
+	TokensIDs      = "token_ids" // ids in the chunks
+	TokensClient   = "chunks"    // counted by us: never verified
+	TokensUnstated = ""          // no request said
+)
+
+// Counts are over the timed requests of all repeats, except Retired and Drained.
+type Counts struct {
+	Planned          int64  `json:"planned"`
+	Completed        int64  `json:"completed"`
+	Failed           int64  `json:"failed"`
+	Retired          int64  `json:"retired"` // completed in any phase but drain
+	Drained          int64  `json:"drained"`
+	ISL              *Range `json:"isl"`
+	OSL              *Range `json:"osl"`
+	CachedTokens     *int64 `json:"cached_tokens"` // null when the server does not say
+	TokensFrom       string `json:"tokens_from"`
+	Chunks           int64  `json:"chunks"`
+	MultiTokenChunks int64  `json:"multi_token_chunks"`
+	Unstamped        int64  `json:"unstamped"`
+	SharedStamps     int64  `json:"shared_stamps"`
+}
+
+// Server is what the engine's own counters said during the row, from its evidence.
+type Server struct {
+	RunningMax  *int64   `json:"running_max"`
+	WaitingMax  *int64   `json:"waiting_max"`
+	Preemptions *int64   `json:"preemptions"`
+	KVUsageMax  *float64 `json:"kv_usage_max"`
+	CachedTok   *int64   `json:"cached_tok"` // prefix-cache hits over the row, in tokens
+	AdmittedTok *int64   `json:"admitted_tok"`
+	PeakActive  *int64   `json:"peak_active_bytes"`
+	NumAllocs   *int64   `json:"num_allocs"`
+	ParkWaits   *int64   `json:"num_inflight_park_waits"`
+	Spec        *Spec    `json:"spec"`
+}
+
+// Spec is what speculation did.
+type Spec struct {
+	Drafts      int64 `json:"drafts"`
+	DraftTokens int64 `json:"draft_tokens"`
+	Accepted    int64 `json:"accepted"`
+}
+
+// SamplesRef points at the samples file beside the report.
+type SamplesRef struct {
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
+}
+
+// Proof ties the row's id to its bytes: the SHA-256 of the samples file as stored and
+// of the row's line in the evidence file (without its newline); source is of an import.
+type Proof struct {
+	Samples  *string `json:"samples"`
+	Evidence *string `json:"evidence"`
+	Source   *string `json:"source"`
+}

@@ -1,0 +1,65 @@
+package row
+
+import "strconv"
+
+// Phases of a request, fixed when it is enqueued.
+const (
+	PhaseFirst = "first" // the cell's very first call
+	PhaseWarm  = "warm"
+	PhaseRamp  = "ramp"
+	PhaseTimed = "timed"
+	PhaseDrain = "drain" // enqueued only to keep the streams full until the last timed one ends
+)
+
+// NoStamp stands in Gaps for a chunk whose arrival no stamp tells; null in JSON. The
+// next delta counts from the last stamped chunk.
+const NoStamp = -1
+
+// Gaps are whole µs: the first since the request was sent, each other since the last
+// stamped chunk before it.
+type Gaps []int64
+
+// Sample is one request. All times are whole µs.
+type Sample struct {
+	Repeat     int64   `json:"repeat"`
+	Pass       int64   `json:"pass,omitempty"` // 0-based among the timed passes; passes protocol only
+	Phase      string  `json:"phase"`
+	I          int64   `json:"i"`
+	Worker     int64   `json:"worker"`
+	Enqueued   int64   `json:"enqueued"` // since the row's own zero
+	Sent       int64   `json:"sent"`     // since the row's own zero
+	ISL        *int64  `json:"isl"`      // observed, from the server's usage
+	OSL        *int64  `json:"osl"`      // observed, from the server's usage
+	Cached     *int64  `json:"cached"`
+	T          Gaps    `json:"t,omitempty"`
+	N          []int64 `json:"n,omitempty"`      // tokens in each chunk; left out where all are 1
+	Answer     *int64  `json:"answer,omitempty"` // index in t of the first answer chunk, when it is not 0; -1: none came
+	Status     string  `json:"status"`
+	Reason     string  `json:"reason,omitempty"`
+	Prompt     string  `json:"prompt,omitempty"`      // first 16 hex digits of the prompt's SHA-256
+	TokensFrom string  `json:"tokens_from,omitempty"` // left out when it is usage
+	UsageTotal *int64  `json:"usage_total,omitempty"` // usage.total_tokens, kept where it is not isl + osl
+
+	// In place of T and N where the gaps were not kept: µs since Sent, and counts.
+	First  *int64 `json:"first,omitempty"`
+	Last   *int64 `json:"last,omitempty"`
+	Chunks *int64 `json:"chunks,omitempty"`
+	Tokens *int64 `json:"tokens,omitempty"`
+}
+
+// MarshalJSON writes NoStamp as null.
+func (g Gaps) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, 2+6*len(g))
+	b = append(b, '[')
+	for i, v := range g {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if v == NoStamp {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendInt(b, v, 10)
+		}
+	}
+	return append(b, ']'), nil
+}
