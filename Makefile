@@ -1,0 +1,70 @@
+# Two commands: `make` builds everything and the site; `make test` checks everything.
+# What each needs beforehand stands at the top of README.md.
+
+SHELL := /bin/bash
+ADDR ?= 127.0.0.1:8080
+BASE ?= /
+OUT ?= public
+GOFLAGS_STATIC := CGO_ENABLED=0
+LDFLAGS := -s -w
+
+.PHONY: all site measure gen wasm node dist lint test test-full bench clean
+
+# On a terminal the site is served; elsewhere its folder is printed.
+all: site
+	@if [ -t 1 ]; then exec bin/gen --out $(OUT) --base $(BASE) --serve $(ADDR); fi
+
+site: measure gen wasm node
+	bin/gen --out $(OUT) --base $(BASE)
+
+measure:
+	$(GOFLAGS_STATIC) go build -trimpath -ldflags='$(LDFLAGS)' -o bin/measure ./cmd/measure
+
+gen:
+	$(GOFLAGS_STATIC) go build -trimpath -ldflags='$(LDFLAGS)' -o bin/gen ./cmd/gen
+
+wasm:
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='$(LDFLAGS)' -o bin/lean.wasm ./wasm/lean
+
+# Browser-side and checking packages, exactly as the lock file says; nothing of them runs at install.
+node: node_modules/.package-lock.json
+
+node_modules/.package-lock.json: package.json package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm is missing: install Node 20.19 or newer" >&2; exit 1; }
+	npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+# Static binaries that run on any Linux of their kind, with checksums.
+dist:
+	@rm -rf dist && mkdir -p dist
+	for arch in amd64 arm64; do \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags='$(LDFLAGS)' -o dist/measure-linux-$$arch ./cmd/measure || exit 1; \
+	done
+	cd dist && sha256sum measure-linux-* >SHA256SUMS
+	@cat dist/SHA256SUMS
+
+lint:
+	@bad=$$(gofmt -l cmd internal wasm data); if [ -n "$$bad" ]; then echo "gofmt wants to change: $$bad" >&2; exit 1; fi
+	go vet ./...
+	GOOS=wasip1 GOARCH=wasm go vet ./wasm/...
+	go tool staticcheck ./...
+	npx --no-install tsc --noEmit -p site/tsconfig.json
+
+test:
+	@.ci/needs
+	@$(MAKE) --no-print-directory site
+	@$(MAKE) --no-print-directory lint
+	go test ./...
+
+# Slower: the race detector over everything, then each parser fuzzed for a while.
+test-full: test
+	go test -race ./...
+	@for p in $$(go list ./internal/...); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; \
+	done
+
+bench:
+	go test -run '^$$' -bench . -benchtime 1x ./...
+
+clean:
+	rm -rf bin dist $(OUT) .cache
