@@ -8,6 +8,7 @@ type Evidence struct {
 	Zero    string            `json:"zero"` // wall time of the row's zero, RFC 3339 with ns, UTC
 	Process *ProcessRecord    `json:"process,omitempty"`
 	Devices []DeviceSample    `json:"devices,omitempty"`
+	Apps    []DeviceApp       `json:"apps,omitempty"` // processes that hold device memory, before and after
 	Metrics []MetricSample    `json:"metrics,omitempty"`
 	Capture []CaptureStats    `json:"capture,omitempty"` // one a repeat
 	Raw     []RawText         `json:"raw,omitempty"`     // what tools and server printed, as it was
@@ -41,8 +42,21 @@ type DeviceSample struct {
 	MemoryUsed  *int64   `json:"memory_used_bytes"`
 	SMClock     *int64   `json:"sm_clock_mhz"`
 	MemoryClock *int64   `json:"memory_clock_mhz"`
+	MemoryMax   *int64   `json:"memory_clock_max_mhz"` // the clock that MemoryClock should be at under load
 	Temperature *int64   `json:"temperature_c"`
 	Throttle    string   `json:"throttle"` // the active event bits, in hex
+}
+
+// DeviceApp is a process that holds memory on a device. An empty table may only mean
+// that a container hides the others' processes; Evidence.Unread["apps"] says so.
+type DeviceApp struct {
+	At          int64  `json:"at"`
+	When        string `json:"when"`
+	Index       int64  `json:"index"` // of the device; -1 when the tool names one that it does not list
+	PID         int64  `json:"pid"`
+	Name        string `json:"name"`
+	MemoryBytes *int64 `json:"memory_bytes"`
+	Ours        bool   `json:"ours"` // in the server's process tree
 }
 
 // MetricSample is the server's metrics at one moment: series as exposed, without
