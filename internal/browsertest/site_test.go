@@ -1,0 +1,133 @@
+package browsertest
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// root is the repository.
+var root = func() string {
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+// base is the path that the site is served under, as on GitHub Pages.
+const base = "/rowproof/"
+
+// site is the built site and where it is served.
+type site struct {
+	dir    string   // the folder that gen wrote
+	origin string   // http://127.0.0.1:PORT
+	pages  []string // every HTML file, relative to dir
+}
+
+// built is the site that all tests share, built on first use.
+var built builder
+
+type builder struct {
+	once   sync.Once
+	site   *site
+	err    error
+	dir    string
+	server *httptest.Server
+}
+
+func (b *builder) remove() {
+	if b.server != nil {
+		b.server.Close()
+	}
+	if b.dir != "" {
+		os.RemoveAll(b.dir)
+	}
+}
+
+// theSite builds and serves the site once.
+func theSite(t *testing.T) *site {
+	t.Helper()
+	built.once.Do(func() { built.site, built.err = built.build() })
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.site
+}
+
+func (b *builder) build() (*site, error) {
+	var err error
+	if b.dir, err = os.MkdirTemp("", "rowproof-site-"); err != nil {
+		return nil, err
+	}
+	gen := filepath.Join(b.dir, "gen")
+	if err := command(root, "go", "build", "-o", gen, "./cmd/gen"); err != nil {
+		return nil, err
+	}
+	out := filepath.Join(b.dir, "out")
+	if err := command(root, gen, "--root", root, "--out", out, "--base", base); err != nil {
+		return nil, err
+	}
+	s := &site{dir: out}
+	err = filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".html") {
+			rel, _ := filepath.Rel(out, path)
+			s.pages = append(s.pages, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(s.pages) == 0 {
+		return nil, fmt.Errorf("gen wrote no page into %s", out)
+	}
+	sort.Strings(s.pages)
+	b.server, s.origin = serve(http.StripPrefix(base, http.FileServer(http.Dir(out))), base)
+	return s, nil
+}
+
+// serve serves h under prefix on loopback; all else is not found.
+func serve(h http.Handler, prefix string) (*httptest.Server, string) {
+	mux := http.NewServeMux()
+	mux.Handle(prefix, h)
+	server := httptest.NewServer(mux) // on loopback
+	return server, server.URL
+}
+
+// url is where a page of the site is served: index.html by its folder.
+func (s *site) url(page string) string {
+	return s.origin + base + strings.TrimSuffix(page, "index.html")
+}
+
+// kinds groups the pages that one template makes: by first folder and depth.
+func (s *site) kinds() map[string][]string {
+	kinds := map[string][]string{}
+	for _, page := range s.pages {
+		parts := strings.Split(page, "/")
+		kind := parts[0]
+		if len(parts) > 1 {
+			kind = fmt.Sprintf("%s/%d", parts[0], len(parts))
+		}
+		kinds[kind] = append(kinds[kind], page)
+	}
+	return kinds
+}
+
+// command runs a program to its end; its output is in the error.
+func command(dir, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+	}
+	return nil
+}
