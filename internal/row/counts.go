@@ -1,0 +1,116 @@
+package row
+
+// count adds up the requests of all repeats.
+func count(w *Workload, repeats int, samples []Sample, ev *Evidence) Counts {
+	var c Counts
+	var timed, cached int64
+	cachedKnown := true
+	for i := range samples {
+		s := &samples[i]
+		if s.Phase == PhaseDrain {
+			c.Drained++
+		} else if s.OK() {
+			c.Retired++
+		}
+		if s.Phase != PhaseTimed {
+			continue
+		}
+		timed++
+		if !s.OK() {
+			c.Failed++
+			continue
+		}
+		c.Completed++
+		c.chunks(s)
+		c.ISL = widen(c.ISL, s.ISL)
+		if s.Hole() == "" {
+			c.OSL = widen(c.OSL, s.OSL)
+		}
+		if s.Cached == nil {
+			cachedKnown = false
+		} else {
+			cached += *s.Cached
+		}
+		c.TokensFrom = leastSure(c.TokensFrom, tokensFrom(s))
+	}
+	c.Planned = max(planned(w, repeats), timed)
+	if w.DurationS != nil {
+		c.Planned = timed
+	}
+	if c.Completed > 0 && cachedKnown {
+		c.CachedTokens = &cached
+	}
+	if ev != nil {
+		for _, k := range ev.Capture {
+			c.SharedStamps += k.SharedStamps
+		}
+	}
+	return c
+}
+
+func (c *Counts) chunks(s *Sample) {
+	c.Chunks += s.ContentChunks()
+	for _, n := range s.N {
+		if n > 1 {
+			c.MultiTokenChunks++
+		}
+	}
+	for _, d := range s.T {
+		if d == NoStamp {
+			c.Unstamped++
+		}
+	}
+}
+
+// planned is how many timed requests the workload asks for over all its repeats.
+func planned(w *Workload, repeats int) int64 {
+	n := max(w.Repeats, int64(repeats))
+	if w.Protocol == Sustained {
+		if w.Requests == nil {
+			return 0
+		}
+		return n * *w.Requests
+	}
+	iters := int64(1)
+	if w.Iters != nil {
+		iters = *w.Iters
+	}
+	concurrency := int64(1)
+	if w.Load.Concurrency != nil {
+		concurrency = *w.Load.Concurrency
+	}
+	return n * iters * concurrency
+}
+
+func widen(r *Range, v *int64) *Range {
+	if v == nil {
+		return r
+	}
+	if r == nil {
+		return &Range{*v, *v}
+	}
+	r.Min, r.Max = min(r.Min, *v), max(r.Max, *v)
+	return r
+}
+
+// tokensFrom says where the request's output tokens were counted.
+func tokensFrom(s *Sample) string {
+	switch {
+	case s.TokensFrom != "":
+		return s.TokensFrom
+	case s.OSL != nil:
+		return TokensUsage
+	}
+	return TokensClient
+}
+
+// leastSure keeps the weaker of two sources, so that one request counted by us marks
+// the row.
+func leastSure(a, b string) string {
+	for _, source := range []string{TokensClient, TokensIDs, TokensUsage} {
+		if a == source || b == source {
+			return source
+		}
+	}
+	return b
+}

@@ -1,0 +1,66 @@
+package row
+
+import "slices"
+
+// SeedColumns are the columns of the CSV that follow from the samples; times in
+// milliseconds. A nil is unknown.
+type SeedColumns struct {
+	FirstCall        *float64
+	TTFT             *float64 // mean over sessions and timed passes
+	PrefillTokPerSec *float64
+	ITLP50           *float64 // decode ITL
+	ITLP99           *float64
+	ChunkP50         *float64 // ingest gaps; 0 where there were none
+	ChunkMax         *float64
+	DecodeTokPerSec  *float64
+	Retires          int64 // completed in a repeat, warm-up included
+}
+
+// Seed works out the CSV's columns: each in every repeat over its timed passes, then the
+// median over the repeats.
+func Seed(w *Workload, samples []Sample) SeedColumns {
+	groups := byRepeat(samples)
+	data := make([]repeatData, len(groups))
+	retires := make([]int64, len(groups))
+	var mostIngest []float64
+	gaps, chunked := true, true
+	for i, g := range groups {
+		data[i] = repeatData{series: newSeries(g), rates: newRates(w.Protocol, g)}
+		for _, s := range g {
+			if s.OK() && s.Phase != PhaseDrain {
+				retires[i]++
+			}
+		}
+		d := &data[i]
+		gaps = gaps && len(d.e2e) > 0 && (len(d.itl) > 0 || len(d.chunk) == 0)
+		if len(d.ingest) > 0 {
+			mostIngest = append(mostIngest, slices.Max(d.ingest))
+		} else {
+			chunked = false
+		}
+	}
+	b := builder{data: data, missing: map[string]string{}, intervals: map[string]Interval{}}
+	f := b.figures(0, samples, &Server{})
+	out := SeedColumns{
+		FirstCall:        f.FirstCall,
+		PrefillTokPerSec: f.PrefillTokPerSec,
+		DecodeTokPerSec:  f.DecodeTokPerSec,
+	}
+	if f.TTFT != nil {
+		out.TTFT = f.TTFT.Mean
+	}
+	if f.ITLDecode != nil {
+		out.ITLP50, out.ITLP99 = f.ITLDecode.P50, f.ITLDecode.P99
+	}
+	switch {
+	case chunked && len(data) > 0:
+		out.ChunkP50, out.ChunkMax = f.IngestGap.P50, median(mostIngest)
+	case gaps && len(data) > 0:
+		out.ChunkP50, out.ChunkMax = new(float64), new(float64)
+	}
+	if len(retires) > 0 {
+		slices.Sort(retires)
+		out.Retires = retires[(len(retires)-1)/2]
+	}
+	return out
+}
