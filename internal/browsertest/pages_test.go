@@ -1,0 +1,62 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// seed picks which page of a kind is visited and what the calculator is asked; a failing
+// run prints it.
+var seed = uint64(time.Now().UnixNano())
+
+func random(t *testing.T) *rand.Rand {
+	t.Helper()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// Each kind of page is clean: no complaint of the browser, no request elsewhere, no
+// sideways scrolling from 320 to 1920 px in either theme, nothing for axe to find; and
+// without JavaScript all its text shows.
+func TestPages(t *testing.T) {
+	s := theSite(t)
+	r := random(t)
+	kinds := s.kinds()
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		page := kinds[kind][r.IntN(len(kinds[kind]))]
+		t.Run(page, func(t *testing.T) {
+			for _, f := range inspect(t, s.origin, s.url(page)) {
+				t.Error(f)
+			}
+			for _, f := range withoutScript(t, s.origin, s.url(page)) {
+				t.Error(f)
+			}
+		})
+	}
+}
+
+// Every page, not only those visited, is valid and accessible HTML.
+func TestHTMLValidate(t *testing.T) {
+	s := theSite(t)
+	validator := filepath.Join(root, "node_modules", "html-validate", "bin", "html-validate.mjs")
+	if _, err := os.Stat(validator); err != nil {
+		t.Fatal("html-validate is not installed: run npm ci --ignore-scripts")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", validator, "--preset", "standard,a11y", "--formatter", "text", s.dir)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		lines := bytes.SplitAfterN(out, []byte("\n"), 41)
+		t.Errorf("%v\n%s", err, bytes.Join(lines[:min(40, len(lines))], nil))
+	}
+}

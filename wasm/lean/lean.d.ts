@@ -1,0 +1,24 @@
+// What lean.wasm exports: a wasip1 reactor. Call _initialize once, then the rest.
+// Pointers are byte offsets into memory; a view over memory is stale after any call,
+// since a call may grow the memory.
+export interface LeanExports extends WebAssembly.Exports {
+  readonly memory: WebAssembly.Memory;
+  _initialize(): void;
+  /** Allocates slots float64 slots, zeroed, for good; returns where they begin. */
+  buffer(slots: number): number;
+  /**
+   * Answers the packed query in the first slots slots of query, writes the packed
+   * answer to answer, and returns the answer's length: 0 if a buffer is too short or
+   * was not made by buffer, or a query does not have that many slots. What each slot
+   * holds is internal/roofline's; gen writes the indexes that a page needs beside its
+   * queries. NaN stands for what is not known.
+   */
+  ceiling(query: number, slots: number, answer: number): number;
+  /**
+   * Writes the binding roof of a packed query with its numbers filled in; returns the
+   * length in bytes of UTF-8, 0 when nothing binds or the query is refused.
+   */
+  formula(query: number, slots: number): number;
+  /** Where the last formula's text begins; it stays until the next one. */
+  text(): number;
+}

@@ -1,0 +1,210 @@
+package wasm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"rowproof/data"
+	"rowproof/internal/catalog"
+	"rowproof/internal/roofline"
+)
+
+// build compiles the lean module as the Makefile does, once.
+var build = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "rowproof-lean-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "lean.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./lean")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, said)
+	}
+	return os.ReadFile(out)
+})
+
+func built(t *testing.T) []byte {
+	t.Helper()
+	b, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// The module loads by itself on a phone, so its size is part of its contract.
+func TestLeanSize(t *testing.T) {
+	const most = 620_000
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, 6)
+	if _, err := w.Write(built(t)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	t.Logf("lean.wasm: %d bytes, %d gzipped", len(built(t)), b.Len())
+	if b.Len() > most {
+		t.Errorf("lean.wasm is %d bytes gzipped; at most %d", b.Len(), most)
+	}
+}
+
+// module is the running lean module with one buffer for queries and one for answers.
+type module struct {
+	t             *testing.T
+	ctx           context.Context
+	api           api.Module
+	query, answer uint64
+}
+
+const room = 512
+
+func start(t *testing.T) *module {
+	t.Helper()
+	ctx := context.Background()
+	r := wazero.NewRuntime(ctx)
+	t.Cleanup(func() { r.Close(ctx) })
+	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	m, err := r.InstantiateWithConfig(ctx, built(t), wazero.NewModuleConfig().
+		WithStartFunctions("_initialize").WithSysNanotime().WithSysWalltime())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &module{t: t, ctx: ctx, api: m}
+	l.query, l.answer = l.call("buffer", room), l.call("buffer", room)
+	return l
+}
+
+func (m *module) call(name string, args ...uint64) uint64 {
+	m.t.Helper()
+	f := m.api.ExportedFunction(name)
+	if f == nil {
+		m.t.Fatalf("lean.wasm does not export %s", name)
+	}
+	r, err := f.Call(m.ctx, args...)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return r[0]
+}
+
+// ask puts a packed query into the module's buffer.
+func (m *module) ask(query []float64) {
+	for i, v := range query {
+		m.api.Memory().WriteFloat64Le(uint32(m.query)+uint32(8*i), v)
+	}
+}
+
+func (m *module) formula(query []float64) string {
+	m.t.Helper()
+	m.ask(query)
+	n := m.call("formula", m.query, uint64(len(query)))
+	text, _ := m.api.Memory().Read(uint32(m.call("text")), uint32(n))
+	return string(text)
+}
+
+func (m *module) ceiling(query []float64) []float64 {
+	m.t.Helper()
+	m.ask(query)
+	n := m.call("ceiling", m.query, uint64(len(query)), m.answer)
+	answer := make([]float64, n)
+	for i := range answer {
+		answer[i], _ = m.api.Memory().ReadFloat64Le(uint32(m.answer) + uint32(8*i))
+	}
+	return answer
+}
+
+// The browser's answer is measure's answer, bit for bit, for every model on every target.
+func TestLeanCeilingEqualsNative(t *testing.T) {
+	c, problems := catalog.Load(data.FS)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if len(c.Models) == 0 || len(c.Targets) == 0 {
+		t.Fatalf("the catalogue has %d models and %d targets; nothing to compare", len(c.Models), len(c.Targets))
+	}
+	m := start(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	below := func(n int64) int64 { return random.Int64N(n) }
+	for _, model := range slices.Sorted(maps.Keys(c.Models)) {
+		for _, target := range slices.Sorted(maps.Keys(c.Targets)) {
+			for range 200 {
+				weights, kv := roofline.WeightDtypes(), roofline.KVDtypes()
+				q := roofline.Query{
+					Model: c.Models[model], Target: c.Targets[target],
+					WeightDtype: weights[below(int64(len(weights)))], KVDtype: kv[below(int64(len(kv)))],
+					Batch: 1 + below(4096), Context: below(200_000),
+					ISL: below(100_000), Cached: below(1000), OSL: 1 + below(10_000),
+					Concurrency: 1 + below(1024), TP: 1 << below(4),
+				}
+				packed := roofline.Pack(q)
+				want, got := roofline.CeilingPacked(packed), m.ceiling(packed)
+				if !slices.EqualFunc(got, want, sameBits) {
+					t.Fatalf("%s on %s, query %v:\nlean   %v\nnative %v", model, target, packed, got, want)
+				}
+				if got, want := m.formula(packed), roofline.Formula(packed); got != want {
+					t.Fatalf("%s on %s, query %v:\nlean   %s\nnative %s", model, target, packed, got, want)
+				}
+			}
+		}
+	}
+}
+
+func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+
+// A page that holds a wrong pointer or length gets 0, not another's memory.
+func TestLeanRefusesWrongBuffers(t *testing.T) {
+	m := start(t)
+	const n = roofline.PackedSlots
+	for name, args := range map[string][3]uint64{
+		"a query in too short a buffer": {m.call("buffer", n-1), n, m.answer},
+		"a query that is no buffer":     {m.query + 8, n, m.answer},
+		"a query of too few slots":      {m.query, n - 1, m.answer},
+		"a query of too many slots":     {m.query, n + 1, m.answer},
+		"an answer that is no buffer":   {m.query, n, 4},
+		"an answer too short":           {m.query, n, m.call("buffer", roofline.OutSlots-1)},
+	} {
+		if n := m.call("ceiling", args[0], args[1], args[2]); n != 0 {
+			t.Errorf("%s: %d slots answered; want 0", name, n)
+		}
+	}
+}
+
+// lean.d.ts is what pages are written against: it names each export, and no other.
+func TestLeanContract(t *testing.T) {
+	contract, err := os.ReadFile("lean/lean.d.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := start(t)
+	for name := range m.api.ExportedFunctionDefinitions() {
+		if !strings.Contains(string(contract), "  "+name+"(") {
+			t.Errorf("lean.d.ts does not name %s", name)
+		}
+	}
+	for _, line := range strings.Split(string(contract), "\n") {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "  "), "("); ok && strings.HasPrefix(line, "  ") && !strings.ContainsAny(name, " */") {
+			if m.api.ExportedFunction(name) == nil {
+				t.Errorf("lean.d.ts names %s, which lean.wasm does not export", name)
+			}
+		}
+	}
+}
