@@ -81,8 +81,10 @@ type Target struct {
 	MemoryGB          Decimal            `json:"memory_gb"`    // the maker's label, per device
 	MemoryBytes       int64              `json:"memory_bytes"` // as a device reports it; 0 unknown
 	BandwidthGBs      Decimal            `json:"bandwidth_gb_s"`
-	PeakTFLOPs        map[string]Decimal `json:"peak_tflops"` // dense, by type
-	LinkGBs           Decimal            `json:"link_gb_s"`   // per direction
+	PeakTFLOPs        map[string]Decimal `json:"peak_tflops"`    // dense, by type
+	LinkGBs           Decimal            `json:"link_gb_s"`      // per direction, to all peers together
+	LinkPeerGBs       Decimal            `json:"link_peer_gb_s"` // per direction to one peer of a full mesh; "" behind a switch
+	LinkReduces       bool               `json:"link_reduces"`   // the switch adds up in the network (NVLink SHARP)
 	BoardW            Decimal            `json:"board_w"`
 	MeasuredCopyGBs   Decimal            `json:"measured_copy_gb_s"`
 	MaxMemoryClockMHz int64              `json:"max_memory_clock_mhz"`
@@ -124,12 +126,12 @@ type Query struct {
 	WeightDtype string // "" means the model's first format
 	KVDtype     string // "" means bf16
 	Batch       int64  // sequences decoding together; ≥ 1
-	Context     int64  // tokens already in each sequence's cache
+	Context     int64  // tokens in each sequence's cache that a step reads
 	ISL         int64  // prompt length for prefill; 0 means no prefill asked
 	Cached      int64  // prompt tokens served from a prefix cache
-	OSL         int64
-	Concurrency int64
-	TP          int64 // 0 means the target's device count
+	OSL         int64  // output length; 0 means no serving bound asked
+	Concurrency int64  // requests in flight; 0 means no serving bound asked
+	TP          int64  // 0 means the target's device count
 }
 
 // Roofs of one time: hard is the ceiling; expected and serial are labelled so.
@@ -145,22 +147,41 @@ type Pair struct {
 	Expected float64 `json:"expected"`
 }
 
+// Parts is the working of one decode step: bytes over all devices, times of each roof.
+type Parts struct {
+	WeightBytes     float64 `json:"weight_bytes_read"`
+	KVBytes         float64 `json:"kv_bytes_read"` // with the copies that tensor parallelism keeps
+	MemoryMS        float64 `json:"memory_ms"`
+	ComputeMS       float64 `json:"compute_ms"`
+	CommunicationMS float64 `json:"communication_ms"`
+}
+
+// Serving bounds a load of requests of one shape at one concurrency.
+type Serving struct {
+	TTFTMS          float64 `json:"ttft_ms"`      // no first token comes sooner, alone
+	OutputTokPerSec float64 `json:"output_tok_s"` // over all devices
+	PerGPU          float64 `json:"output_tok_s_per_gpu"`
+}
+
 // Answer is a ceiling with its working. Missing names what could not be computed, by
 // JSON name, with the reason; such a field is nil.
 type Answer struct {
 	ReadParams       int64             `json:"read_params"`
 	TotalParams      int64             `json:"total_params"`
-	WeightBytes      float64           `json:"weight_bytes"`        // resident
-	ReadBytesPerStep float64           `json:"read_bytes_per_step"` // weights and KV, over all devices
-	KVBytesPerToken  float64           `json:"kv_bytes_per_token"`  // what one token writes over all layers
+	WeightBytes      *float64          `json:"weight_bytes"`        // resident, all devices together
+	ReadBytesPerStep *float64          `json:"read_bytes_per_step"` // weights and KV, over all devices
+	KVBytesPerToken  *float64          `json:"kv_bytes_per_token"`  // what one token writes over all layers
 	DecodeStepMS     *Roofs            `json:"decode_step_ms"`
 	DecodeTokPerSec  *Pair             `json:"decode_tok_s"` // aggregate over the batch
-	PrefillMS        *Pair             `json:"prefill_ms"`
-	Binding          string            `json:"binding"` // memory, compute or communication
+	PrefillMS        *Pair             `json:"prefill_ms"`   // one prompt
+	Binding          string            `json:"binding"`      // memory, compute or communication; "" when not computed
 	Fits             *bool             `json:"fits"`
-	MaxConcurrency   *int64            `json:"max_concurrency"`
+	MaxConcurrency   *int64            `json:"max_concurrency"` // sequences whose KV fits beside the weights, nothing else resident
 	Formula          string            `json:"formula"`
 	PrefillFormula   string            `json:"prefill_formula"`
+	Parts            *Parts            `json:"parts"`
+	Serving          *Serving          `json:"serving"`
+	Conventions      []string          `json:"conventions"`
 	Sources          []string          `json:"sources"`
 	Missing          map[string]string `json:"missing"`
 }
