@@ -2,10 +2,102 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"rowproof/internal/engine/simulator"
 )
 
-func simulate(_ context.Context, _ []string, s streams) int {
-	fmt.Fprintln(s.err, "measure simulate: stub")
-	return exitUsage
+// simulateFlags are the flags of simulate and what they set.
+func simulateFlags(cfg *simulator.Config) (fs *pflag.FlagSet, host *string, port *uint16, truth *string, untilStdin *bool) {
+	fs = pflag.NewFlagSet("simulate", pflag.ContinueOnError)
+	host = fs.String("host", "127.0.0.1", "address to listen on")
+	port = fs.Uint16("port", 8000, "port to listen on; 0 takes a free one")
+	truth = fs.String("truth", "", "file for the truth log: a JSON line for each request that ended")
+	fs.StringVar(&cfg.Model, "model", cfg.Model, "the model id that it serves")
+	fs.DurationVar(&cfg.Prefill, "prefill", cfg.Prefill, "prefill of any prompt, before its tokens are counted")
+	fs.DurationVar(&cfg.PrefillPerToken, "prefill-per-token", cfg.PrefillPerToken, "prefill of each prompt token that is not cached")
+	fs.DurationVar(&cfg.Gap, "gap", cfg.Gap, "between two tokens of a stream that runs alone")
+	fs.DurationVar(&cfg.GapPerStream, "gap-per-stream", cfg.GapPerStream, "added to the gap for each other stream that decodes")
+	fs.IntVar(&cfg.MaxRunning, "max-running", cfg.MaxRunning, "streams at once; further requests wait")
+	fs.IntVar(&cfg.CacheBlocks, "cache-blocks", cfg.CacheBlocks, "blocks of 16 tokens in the pool and in the prefix cache")
+	fs.IntVar(&cfg.MaxModelLen, "max-model-len", cfg.MaxModelLen, "prompt and output together, in tokens")
+	untilStdin = fs.Bool("until-stdin-closes", false, "end when standard input does, as when the program that started this one dies")
+	usage(fs, "simulate [flags]",
+		"Run the embedded engine: an OpenAI-compatible server that sends each token at a\n"+
+			"time known in advance. The first line on stdout is its address. It measures nothing;\n"+
+			"it is what a client is held against.",
+		"measure simulate --port 0 --gap 20ms --truth truth.jsonl")
+	return
+}
+
+func simulate(ctx context.Context, args []string, s streams) (code int) {
+	cfg := simulator.Default()
+	fs, host, port, truthPath, untilStdin := simulateFlags(&cfg)
+	if code, done := parse(fs, args, s); done {
+		return code
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(s.err, "measure simulate: unexpected %q; it takes flags only\nSee: measure simulate --help\n", fs.Arg(0))
+		return exitUsage
+	}
+	server, err := simulator.New(cfg)
+	if err != nil {
+		fmt.Fprintf(s.err, "measure simulate: %v\n", err)
+		return exitUsage
+	}
+	fail := func(code int, err error) int {
+		fmt.Fprintf(s.err, "measure simulate: %v\n", err)
+		return code
+	}
+
+	// A server is ended by a signal; that is its proper end.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if *untilStdin {
+		go func() {
+			_, _ = io.Copy(io.Discard, s.in)
+			stop()
+		}()
+	}
+
+	truth := io.Writer(io.Discard)
+	if *truthPath != "" {
+		f, err := os.Create(*truthPath)
+		if err != nil {
+			return fail(exitFailed, err)
+		}
+		defer func() {
+			if err := f.Close(); err != nil {
+				code = fail(exitFailed, err)
+			}
+		}()
+		truth = f
+	}
+	ln, err := net.Listen("tcp", net.JoinHostPort(*host, strconv.Itoa(int(*port))))
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = fmt.Errorf("port %d of %s is taken; --port 0 takes a free one", *port, *host)
+		}
+		return fail(exitNoServer, err)
+	}
+	// The thread that writes the tokens must never wait for its turn behind the
+	// goroutines that read requests.
+	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
+	fmt.Fprintf(s.out, "http://%s\n", ln.Addr())
+	err = server.Serve(ctx, ln, truth)
+	fmt.Fprintf(s.err, "timetable: %v\n", server.Lateness())
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	return exitOK
 }

@@ -1,0 +1,99 @@
+// Package simulator is the embedded engine: a model server whose every token leaves on
+// a timetable that is known in advance, so that a client can be held against the truth.
+// It speaks the OpenAI routes, queues prefills one at a time, lets gaps grow with the
+// streams that run, keeps whole blocks of prompts in a prefix cache, and writes down
+// when each token was due and when it was really written. It computes nothing: what it
+// answers is no measurement of anything but the client in front of it.
+package simulator
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// BlockTokens is the size of a prefix-cache block: only whole blocks are shared.
+const BlockTokens = 16
+
+// Vocabulary bounds the token ids that a prompt may hold.
+const Vocabulary = 128256
+
+// A pretended memory: the figures behind active_bytes.
+const (
+	weightBytes = 3_000_000_000
+	blockBytes  = 2 << 20
+)
+
+// Config is the timetable and the limits of one server. The zero Config is not usable;
+// start from Default.
+type Config struct {
+	Model           string        // the one model id it serves
+	Prefill         time.Duration // of any prompt, before its tokens are counted
+	PrefillPerToken time.Duration // added for each prompt token that is not cached
+	Gap             time.Duration // between two tokens of a stream that runs alone
+	GapPerStream    time.Duration // added to the gap for each other stream that decodes
+	MaxRunning      int           // streams at once; further requests wait in order of arrival
+	CacheBlocks     int           // blocks in the pool and in the prefix cache
+	MaxModelLen     int           // prompt and output together, in tokens
+}
+
+// Default is about a small model on one GPU.
+func Default() Config {
+	return Config{
+		Model:           "embedded",
+		Prefill:         10 * time.Millisecond,
+		PrefillPerToken: 28 * time.Microsecond,
+		Gap:             5 * time.Millisecond,
+		GapPerStream:    100 * time.Microsecond,
+		MaxRunning:      256,
+		CacheBlocks:     65536,
+		MaxModelLen:     16384,
+	}
+}
+
+// Check reports everything that is wrong with a configuration.
+func (c Config) Check() error {
+	var errs []error
+	if c.Model == "" {
+		errs = append(errs, errors.New("the model id is empty"))
+	}
+	for _, d := range []struct {
+		name string
+		v    time.Duration
+	}{
+		{"prefill", c.Prefill}, {"prefill per token", c.PrefillPerToken},
+		{"gap", c.Gap}, {"gap per stream", c.GapPerStream},
+	} {
+		if d.v < 0 {
+			errs = append(errs, fmt.Errorf("%s is %v; 0 or more is accepted", d.name, d.v))
+		}
+	}
+	if c.MaxRunning < 1 {
+		errs = append(errs, fmt.Errorf("max running streams is %d; 1 or more is accepted", c.MaxRunning))
+	}
+	if c.MaxModelLen < 2 {
+		errs = append(errs, fmt.Errorf("max model length is %d; 2 or more is accepted", c.MaxModelLen))
+	}
+	if need := blocks(c.MaxModelLen); c.CacheBlocks < need {
+		errs = append(errs, fmt.Errorf("%d cache blocks hold %d tokens; a max model length of %d needs %d blocks or more",
+			c.CacheBlocks, c.CacheBlocks*BlockTokens, c.MaxModelLen, need))
+	}
+	return errors.Join(errs...)
+}
+
+// Args are the flags of the simulate verb that give this configuration.
+func (c Config) Args() []string {
+	return []string{
+		"--model", c.Model,
+		"--prefill", c.Prefill.String(),
+		"--prefill-per-token", c.PrefillPerToken.String(),
+		"--gap", c.Gap.String(),
+		"--gap-per-stream", c.GapPerStream.String(),
+		"--max-running", fmt.Sprint(c.MaxRunning),
+		"--cache-blocks", fmt.Sprint(c.CacheBlocks),
+		"--max-model-len", fmt.Sprint(c.MaxModelLen),
+	}
+}
+
+// blocks is how many blocks hold n tokens.
+func blocks(n int) int { return (n + BlockTokens - 1) / BlockTokens }

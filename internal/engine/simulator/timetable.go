@@ -1,0 +1,275 @@
+package simulator
+
+import (
+	"container/heap"
+	"sync"
+	"sync/atomic"
+)
+
+// timetable decides when each token leaves and writes it then. All of its state
+// belongs to the one thread in run; others reach it through submit and cancel.
+//
+// Its arithmetic is on the times that are due, never on those that came to pass, so a
+// late write delays nothing that follows:
+//
+//	a prefill starts   when its request has arrived, a slot and blocks are free, and
+//	                   the prefill before it (in order of arrival) has ended
+//	token 0 is due     Prefill + PrefillPerToken × (isl − cached) after that start
+//	token n is due     Gap + GapPerStream × (streams decoding − 1) after token n−1
+type timetable struct {
+	cfg   Config
+	alarm *alarm
+	log   chan<- *stream
+	count *counters
+
+	mu       sync.Mutex
+	arrivals []*stream
+	gone     []*stream
+	stopping bool
+	pending  atomic.Bool // something stands in the three above
+
+	// Only run touches what follows.
+	due        dueHeap
+	seq        int64
+	waiting    []*stream
+	prefilling *stream
+	decoding   int
+	running    int
+	live       int // blocks
+	cache      *prefixCache
+}
+
+func newTimetable(cfg Config, log chan<- *stream, count *counters) *timetable {
+	return &timetable{cfg: cfg, alarm: newAlarm(), log: log, count: count, cache: newPrefixCache(cfg.CacheBlocks)}
+}
+
+// submit hands a stream over; its done closes when its last byte is written.
+func (t *timetable) submit(s *stream) {
+	t.mu.Lock()
+	stopped := t.stopping
+	if !stopped {
+		t.arrivals = append(t.arrivals, s)
+		t.pending.Store(true)
+	}
+	t.mu.Unlock()
+	if stopped {
+		s.status = statusStopped
+		close(s.done)
+		return
+	}
+	t.alarm.ring()
+}
+
+// cancel says that a stream's client has gone.
+func (t *timetable) cancel(s *stream) {
+	t.mu.Lock()
+	t.gone = append(t.gone, s)
+	t.pending.Store(true)
+	t.mu.Unlock()
+	t.alarm.ring()
+}
+
+// stop ends run; streams that still run are logged as stopped.
+func (t *timetable) stop() {
+	t.mu.Lock()
+	t.stopping = true
+	t.pending.Store(true)
+	t.mu.Unlock()
+	t.alarm.ring()
+}
+
+// run keeps the timetable until stop. It owns its thread.
+func (t *timetable) run() {
+	t.alarm.own()
+	for {
+		if t.pending.Load() && t.takeIn() {
+			return
+		}
+		if len(t.due) == 0 {
+			t.alarm.wait(-1)
+			continue
+		}
+		if at := t.due[0].at; at > now() {
+			t.alarm.wait(at)
+			continue
+		}
+		d := heap.Pop(&t.due).(due)
+		t.issue(d.s, d.at)
+	}
+}
+
+// takeIn receives arrivals and departures. It returns true when run must end.
+func (t *timetable) takeIn() bool {
+	t.mu.Lock()
+	arrivals, gone, stopping := t.arrivals, t.gone, t.stopping
+	t.arrivals, t.gone = nil, nil
+	t.pending.Store(false)
+	t.mu.Unlock()
+
+	for _, s := range arrivals {
+		s.parked = t.running+len(t.waiting) >= t.cfg.MaxRunning
+		if s.parked {
+			t.count.parked.Add(1)
+		}
+		t.waiting = append(t.waiting, s)
+		t.admit(s.arrived)
+	}
+	for _, s := range gone {
+		s.status = statusGone
+		for i, w := range t.waiting {
+			if w == s {
+				t.waiting = append(t.waiting[:i], t.waiting[i+1:]...)
+				t.finish(s)
+				break
+			}
+		}
+	}
+	t.publish()
+	if !stopping {
+		return false
+	}
+	for _, s := range t.waiting {
+		s.status = statusStopped
+		t.finish(s)
+	}
+	for _, d := range t.due {
+		d.s.status = statusStopped
+		t.finish(d.s)
+	}
+	t.waiting, t.due = nil, nil
+	return true
+}
+
+// admit starts the next prefill at the time at, if one may start.
+func (t *timetable) admit(at int64) {
+	if t.prefilling != nil || len(t.waiting) == 0 || t.running >= t.cfg.MaxRunning {
+		return
+	}
+	s := t.waiting[0]
+	need := blocks(s.isl + s.osl)
+	if t.live+need > t.cfg.CacheBlocks {
+		return
+	}
+	t.waiting = t.waiting[1:]
+	hit := t.cache.hit(s.chain[:reusable(s.isl)])
+	s.cached = hit * BlockTokens
+	s.live = need
+	t.live += need
+	t.running++
+	t.prefilling = s
+	t.count.admitted.Add(int64(reusable(s.isl) * BlockTokens))
+	t.count.cached.Add(int64(s.cached))
+	t.count.prompt.Add(int64(s.isl))
+	t.count.allocs.Add(int64(need - hit))
+	first := max(at, s.arrived) + int64(t.cfg.Prefill) + int64(t.cfg.PrefillPerToken)*int64(s.isl-s.cached)
+	t.put(s, first)
+	if s.out != nil && s.text.chat {
+		s.buf = s.text.open(s.buf[:0], s.isl)
+		if s.out.write(s.buf) != nil {
+			s.status = statusGone
+		}
+	}
+}
+
+// issue writes the stream's next token, due at the time at, and plans the one after.
+func (t *timetable) issue(s *stream, at int64) {
+	first := s.next == 0
+	last := s.next == s.osl-1
+	if first {
+		t.prefilling = nil
+		t.cache.add(s.chain)
+		t.decoding++
+	}
+	if s.status == "" {
+		t.send(s, at)
+	}
+	if last || s.status != "" {
+		if s.status == "" {
+			s.status = statusOK
+			if s.out != nil {
+				s.buf = s.text.end(s.buf[:0], s.isl, s.osl, s.cached)
+				if s.out.write(s.buf) != nil {
+					s.status = statusGone
+				}
+			}
+		}
+		t.decoding--
+		t.running--
+		t.live -= s.live
+		t.finish(s)
+		t.admit(at)
+		t.publish()
+		return
+	}
+	t.put(s, at+int64(t.cfg.Gap)+int64(t.cfg.GapPerStream)*int64(t.decoding-1))
+	if first {
+		t.admit(at)
+		t.publish()
+	}
+}
+
+// send writes one token and notes when.
+func (t *timetable) send(s *stream, at int64) {
+	s.scheduled = append(s.scheduled, at)
+	t.count.generated.Add(1)
+	n := s.next
+	s.next++
+	if s.out == nil {
+		return
+	}
+	s.buf = s.buf[:0]
+	if n == 0 && !s.text.chat {
+		s.buf = s.text.open(s.buf, s.isl)
+	}
+	s.buf = s.text.token(s.buf, n, s.isl, s.osl)
+	sent := now()
+	if s.out.write(s.buf) != nil {
+		s.status = statusGone
+		return
+	}
+	s.sent = append(s.sent, sent)
+	t.count.late.add(sent - at)
+}
+
+// finish lets go of a stream: its truth is written and its connection is free again.
+func (t *timetable) finish(s *stream) {
+	t.count.ended(s.status)
+	t.log <- s
+	close(s.done)
+}
+
+// publish shows the timetable's state in the metrics.
+func (t *timetable) publish() {
+	t.count.running.Store(int64(t.running))
+	t.count.waiting.Store(int64(len(t.waiting)))
+	t.count.live.Store(int64(t.live))
+	if a := t.count.active(); a > t.count.peak.Load() {
+		t.count.peak.Store(a)
+	}
+}
+
+func (t *timetable) put(s *stream, at int64) {
+	t.seq++
+	heap.Push(&t.due, due{at, t.seq, s})
+}
+
+// due is a token that must leave at a time; seq keeps the order of equal times.
+type due struct {
+	at, seq int64
+	s       *stream
+}
+
+type dueHeap []due
+
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
+}
+func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)   { *h = append(*h, x.(due)) }
+func (h *dueHeap) Pop() any {
+	o := *h
+	x := o[len(o)-1]
+	*h = o[:len(o)-1]
+	return x
+}

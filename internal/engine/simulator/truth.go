@@ -1,0 +1,46 @@
+package simulator
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+)
+
+// Truth is one line of the truth log: a request and when its tokens really left.
+// Times are CLOCK_MONOTONIC nanoseconds of this host.
+type Truth struct {
+	ID        string  `json:"id"` // the request's X-Request-Id, or our own
+	ISL       int     `json:"isl"`
+	OSL       int     `json:"osl"` // tokens asked for
+	Cached    int     `json:"cached"`
+	Arrived   int64   `json:"arrived_ns"`   // when the request had been read
+	Scheduled []int64 `json:"scheduled_ns"` // when each token was due
+	Sent      []int64 `json:"sent_ns"`      // taken just before each token's write; empty where the answer was not streamed
+	Parked    bool    `json:"parked"`       // it found no free slot on arrival
+	Status    string  `json:"status"`       // ok, client gone or server stopped
+}
+
+// writeTruth writes a line for each stream that ends, until the channel closes. It
+// flushes whenever nothing more is at hand. The first error is returned at the end;
+// after it streams are still received, so that nobody waits for them.
+func writeTruth(w io.Writer, ended <-chan *stream) error {
+	bw := bufio.NewWriterSize(w, 1<<16)
+	enc := json.NewEncoder(bw)
+	var first error
+	for s := range ended {
+		if first != nil {
+			continue
+		}
+		t := Truth{
+			ID: s.id, ISL: s.isl, OSL: s.osl, Cached: s.cached, Arrived: s.arrived,
+			Scheduled: s.scheduled, Sent: s.sent, Parked: s.parked, Status: s.status,
+		}
+		if first = enc.Encode(t); first == nil && len(ended) == 0 {
+			first = bw.Flush()
+		}
+	}
+	if first == nil {
+		first = bw.Flush()
+	}
+	return first
+}
