@@ -1,16 +1,18 @@
 package row
 
-import (
-	"errors"
-	"strconv"
-)
+import "strconv"
+
+// formError says what is wrong with a written form.
+type formError string
+
+func (e formError) Error() string { return string(e) }
 
 // UnmarshalJSON reads what MarshalJSON writes: whole numbers of at least 0, and null
 // for NoStamp.
 func (g *Gaps) UnmarshalJSON(b []byte) error {
 	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '[' {
-		return errors.New("t: expected an array of whole µs or null, found " + clip(b))
+		return formError("t: expected an array of whole µs or null, found " + clip(b))
 	}
 	out := make(Gaps, 0, 8)
 	i = skipSpace(b, i+1)
@@ -29,7 +31,7 @@ func (g *Gaps) UnmarshalJSON(b []byte) error {
 		} else {
 			v, err := strconv.ParseInt(word, 10, 64)
 			if err != nil || v < 0 {
-				return errors.New("t: entry " + strconv.Itoa(len(out)) + " is " + strconv.Quote(word) + "; expected whole µs of at least 0, or null")
+				return formError("t: entry " + strconv.Itoa(len(out)) + " is " + strconv.Quote(word) + "; expected whole µs of at least 0, or null")
 			}
 			out = append(out, v)
 		}
@@ -43,7 +45,7 @@ func (g *Gaps) UnmarshalJSON(b []byte) error {
 		}
 		i = skipSpace(b, i+1)
 	}
-	return errors.New("t: the array does not end")
+	return formError("t: the array does not end")
 }
 
 func skipSpace(b []byte, i int) int {

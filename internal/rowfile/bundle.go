@@ -1,0 +1,143 @@
+package rowfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/row"
+)
+
+// Bundle is a report with the files beside it.
+type Bundle struct {
+	Path         string
+	Report       *row.Report
+	Problems     []string // of the report's own form
+	Rows         []RowData
+	Evidence     []row.Evidence
+	EvidenceSums []string // SHA-256 of each evidence line
+	NoEvidence   string   // why Evidence is nil
+}
+
+// RowData is one row with what was recomputed about it.
+type RowData struct {
+	Row            *row.Row
+	ComputedID     string // "" where no id can be computed; Problems says why
+	SamplesSHA256  string // of the samples file as stored; "" when absent
+	EvidenceSHA256 string // of the row's evidence line; "" when absent
+	Samples        []row.Sample
+	Evidence       *row.Evidence
+	NoSamples      string // why Samples is nil
+}
+
+// EvidenceFile is the name of the evidence file beside a report.
+func EvidenceFile(report string) string {
+	return strings.TrimSuffix(report, ".json") + ".evidence.jsonl.gz"
+}
+
+// SamplesFile is the name of the samples file of row i beside a report.
+func SamplesFile(report string, i int) string {
+	return fmt.Sprintf("%s.%d.samples.jsonl.gz", strings.TrimSuffix(report, ".json"), i)
+}
+
+// Load reads a report and the files beside it from disk.
+func Load(file string) (*Bundle, error) {
+	b, err := LoadFS(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Dir(file), err)
+	}
+	b.Path = file
+	return b, nil
+}
+
+// LoadFS reads a report and the files beside it. An error means that there is no report
+// to judge; anything less stands in the bundle, where the gates find it.
+func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
+	data, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	root, r, problems, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	b := &Bundle{Path: file, Report: r, Problems: problems}
+	b.loadEvidence(fsys, EvidenceFile(file))
+	for i := range r.Rows {
+		d := RowData{Row: &r.Rows[i]}
+		if d.ComputedID, err = idOf(root, i); err != nil {
+			b.Problems = append(b.Problems, err.Error())
+		}
+		for k := range b.Evidence {
+			if b.Evidence[k].Row == int64(i) {
+				d.Evidence, d.EvidenceSHA256 = &b.Evidence[k], b.EvidenceSums[k]
+			}
+		}
+		d.load(fsys, path.Dir(file))
+		b.Rows = append(b.Rows, d)
+	}
+	return b, nil
+}
+
+func (b *Bundle) loadEvidence(fsys fs.FS, file string) {
+	data, err := fs.ReadFile(fsys, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		b.NoEvidence = file + ": not there"
+		return
+	}
+	if err == nil {
+		b.Evidence, b.EvidenceSums, err = DecodeEvidence(data)
+	}
+	if err != nil {
+		b.NoEvidence = file + ": " + err.Error()
+		b.Evidence, b.EvidenceSums = nil, nil
+	}
+}
+
+// load reads the row's samples, from the report's own folder only.
+func (d *RowData) load(fsys fs.FS, dir string) {
+	name := d.Row.Samples.File
+	if !fileForm.MatchString(name) {
+		d.NoSamples = fmt.Sprintf("samples.file %q is not a file name beside the report", clip(name))
+		return
+	}
+	data, err := fs.ReadFile(fsys, path.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		d.NoSamples = name + ": not there"
+		return
+	}
+	if err == nil {
+		d.SamplesSHA256 = SHA256(data)
+		d.Samples, err = DecodeSamples(data)
+	}
+	if err != nil {
+		d.NoSamples = name + ": " + err.Error()
+		d.Samples = nil
+	}
+}
+
+// Judge runs every gate over every row; corpus is nil outside publish and gen.
+func (b *Bundle) Judge(corpus *gate.Corpus) [][]gate.Result {
+	out := make([][]gate.Result, len(b.Rows))
+	for i := range b.Rows {
+		out[i] = gate.Judge(b.Input(i, corpus))
+	}
+	return out
+}
+
+// Input is what the gates are given about row i.
+func (b *Bundle) Input(i int, corpus *gate.Corpus) gate.Input {
+	d := &b.Rows[i]
+	return gate.Input{
+		Report: b.Report, Row: d.Row,
+		FormProblems: b.Problems, ComputedID: d.ComputedID,
+		SamplesSHA256: d.SamplesSHA256, EvidenceSHA256: d.EvidenceSHA256,
+		Samples: d.Samples, Evidence: d.Evidence, NoSamples: d.NoSamples,
+		Corpus: corpus,
+	}
+}

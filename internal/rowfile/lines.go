@@ -1,0 +1,192 @@
+package rowfile
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/row"
+)
+
+// Largest is how many bytes an unpacked samples or evidence file may hold.
+const Largest = 256 << 20
+
+// EncodeSamples writes one line a request, gzipped; the same samples give the same
+// bytes.
+func EncodeSamples(samples []row.Sample) ([]byte, error) {
+	var z packer
+	for i := range samples {
+		if err := z.line(&samples[i]); err != nil {
+			return nil, fmt.Errorf("samples: request %d: %w", i, err)
+		}
+	}
+	return z.bytes()
+}
+
+// DecodeSamples reads a samples file, and stops at its first line that is not as
+// EncodeSamples writes it.
+func DecodeSamples(data []byte) ([]row.Sample, error) {
+	var out []row.Sample
+	err := eachLine(data, "samples", func(line []byte) error {
+		var s row.Sample
+		if err := decodeLine(line, &s); err != nil {
+			return err
+		}
+		if err := validSample(&s); err != nil {
+			return err
+		}
+		out = append(out, s)
+		return nil
+	})
+	return out, err
+}
+
+func validSample(s *row.Sample) error {
+	switch s.Phase {
+	case row.PhaseFirst, row.PhaseWarm, row.PhaseRamp, row.PhaseTimed, row.PhaseDrain:
+	default:
+		return fmt.Errorf("phase: expected first, warm, ramp, timed or drain, found %q", clip(s.Phase))
+	}
+	if s.Status != row.StatusOK && s.Status != row.StatusError {
+		return fmt.Errorf("status: expected ok or error, found %q", clip(s.Status))
+	}
+	if s.N != nil && len(s.N) != len(s.T) {
+		return fmt.Errorf("n: %d counts beside %d chunks in t", len(s.N), len(s.T))
+	}
+	for j, n := range s.N {
+		if n < 0 {
+			return fmt.Errorf("n[%d]: expected 0 or more tokens, found %d", j, n)
+		}
+	}
+	if s.Repeat < 0 || s.Pass < 0 || s.Enqueued < 0 || s.Sent < 0 {
+		return fmt.Errorf("repeat %d, pass %d, enqueued %d, sent %d: none may be below 0", s.Repeat, s.Pass, s.Enqueued, s.Sent)
+	}
+	if s.OK() && s.Sent < s.Enqueued {
+		return fmt.Errorf("sent %d before enqueued %d", s.Sent, s.Enqueued)
+	}
+	for _, c := range []struct {
+		name string
+		v    *int64
+	}{{"isl", s.ISL}, {"osl", s.OSL}, {"cached", s.Cached}, {"first", s.First}, {"last", s.Last}, {"chunks", s.Chunks}, {"tokens", s.Tokens}} {
+		if c.v != nil && *c.v < 0 {
+			return fmt.Errorf("%s: expected 0 or more, found %d", c.name, *c.v)
+		}
+	}
+	return nil
+}
+
+// EncodeEvidence writes one line a record, gzipped, and tells the SHA-256 of each line
+// without its newline, as proof.evidence holds it.
+func EncodeEvidence(evidence []row.Evidence) (gz []byte, sums []string, err error) {
+	var z packer
+	for i := range evidence {
+		if err := z.line(&evidence[i]); err != nil {
+			return nil, nil, fmt.Errorf("evidence: record %d: %w", i, err)
+		}
+		sums = append(sums, SHA256(z.last))
+	}
+	gz, err = z.bytes()
+	return gz, sums, err
+}
+
+// DecodeEvidence reads an evidence file and the SHA-256 of each of its lines.
+func DecodeEvidence(data []byte) (out []row.Evidence, sums []string, err error) {
+	err = eachLine(data, "evidence", func(line []byte) error {
+		var e row.Evidence
+		if err := decodeLine(line, &e); err != nil {
+			return err
+		}
+		out, sums = append(out, e), append(sums, SHA256(line))
+		return nil
+	})
+	return out, sums, err
+}
+
+// packer gzips JSON lines, without a time in the header.
+type packer struct {
+	buf  bytes.Buffer
+	z    *gzip.Writer
+	last []byte
+}
+
+func (p *packer) line(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	if p.z == nil {
+		p.z = gzip.NewWriter(&p.buf)
+	}
+	p.last = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	_, err := p.z.Write(b.Bytes())
+	return err
+}
+
+func (p *packer) bytes() ([]byte, error) {
+	if p.z == nil {
+		p.z = gzip.NewWriter(&p.buf)
+	}
+	if err := p.z.Close(); err != nil {
+		return nil, err
+	}
+	return p.buf.Bytes(), nil
+}
+
+// decodeLine reads one strict JSON line.
+func decodeLine(line []byte, v any) error {
+	n, err := readJSON(line)
+	if err != nil {
+		var syntax *syntaxError
+		if errors.As(err, &syntax) {
+			return fmt.Errorf("column %d: %s", syntax.col, syntax.text)
+		}
+		return err
+	}
+	var s strict
+	s.check(n, reflect.TypeOf(v).Elem(), "")
+	if len(s.problems) > 0 {
+		for i, p := range s.problems {
+			s.problems[i] = strings.TrimPrefix(p, "line 1: ")
+		}
+		return errors.New(strings.Join(s.problems, "; "))
+	}
+	return json.Unmarshal(line, v)
+}
+
+// eachLine unpacks a file and hands over each line without its newline.
+func eachLine(data []byte, what string, line func([]byte) error) error {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("%s: not a gzip file: %w", what, err)
+	}
+	limited := &io.LimitedReader{R: z, N: Largest + 1}
+	r := bufio.NewReaderSize(limited, 1<<16)
+	for n := 1; ; n++ {
+		text, err := r.ReadBytes('\n')
+		at := what + ": line " + strconv.Itoa(n) + ": "
+		switch {
+		case limited.N <= 0:
+			return fmt.Errorf("%smore than %d MB unpacked", at, Largest>>20)
+		case err == io.EOF && len(text) == 0:
+			return nil
+		case err == io.EOF:
+			return errors.New(at + "the file ends in the middle of a line")
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return errors.New(at + "the file is truncated: its gzip stream ends early")
+		case err != nil:
+			return fmt.Errorf("%s%w", at, err)
+		}
+		if err := line(bytes.TrimSuffix(text, []byte("\n"))); err != nil {
+			return fmt.Errorf("%s%w", at, err)
+		}
+	}
+}
