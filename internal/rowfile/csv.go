@@ -31,7 +31,7 @@ func singleRate(r *row.Report, seeds []row.SeedColumns, i int) *float64 {
 	for k := range seeds {
 		o := r.Rows[k].Workload
 		if c := o.Load.Concurrency; c != nil && *c == 1 && o.ISL == w.ISL && o.OSL == w.OSL &&
-			o.Protocol == w.Protocol && o.Prompts == w.Prompts {
+			o.Protocol == w.Protocol && o.Prompts.State == w.Prompts.State && o.Prompts.SharedPrefix == w.Prompts.SharedPrefix {
 			return seeds[k].DecodeTokPerSec
 		}
 	}

@@ -1,0 +1,119 @@
+package rowtest
+
+import (
+	"strconv"
+
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+// Llama8B is the published cell of Llama 3.1 8B under vLLM on one H200.
+func Llama8B() *row.AsItWas {
+	return &row.AsItWas{
+		Recipe: row.Recipe{
+			Engine:    row.EngineRef{Name: "vllm", Version: "0.26.0"},
+			Runtime:   row.Runtime{Packages: map[string]string{"vllm": "0.26.0", "torch": "2.11.0"}},
+			Weights:   row.Weights{Repository: "random", Dtype: "bf16"},
+			KVDtype:   "bf16",
+			Pools:     []row.Pool{{Role: "all", Count: 1, TP: 1, PP: 1, DP: 1, EP: 1}},
+			Nodes:     1,
+			Router:    "none",
+			KVOffload: "none",
+			Adapters:  []string{},
+			Env:       map[string]string{},
+			Flags:     []string{"--load-format", "dummy", "--max-model-len", "16384", "--enable-prompt-tokens-details"},
+			Launch:    []string{"vllm", "serve", "{weights}", "{flags}", "--port", "{port}"},
+			Arch:      []string{"sm_90"},
+			Notes:     "Made for a test.",
+		},
+		Model: roofline.Model{
+			Name: "Llama 3.1 8B", Publisher: "Meta", Licence: "Llama 3.1 Community License",
+			Repositories: []string{"meta-llama/Llama-3.1-8B-Instruct"},
+			Architecture: roofline.Architecture{
+				Hidden: 4096, Vocabulary: 128256, MaxContext: 131072,
+				Layers: []roofline.Layer{{
+					Count:     32,
+					Attention: roofline.Attention{Kind: "gqa", Heads: 32, KVHeads: 8, HeadDim: 128},
+					FFN:       roofline.FFN{Kind: "dense", Width: 14336},
+					Norms:     2,
+				}},
+			},
+			Weights: []string{"bf16", "fp8"}, KV: []string{"bf16", "fp8"},
+			Published: roofline.Published{TotalParams: "8"},
+			Sources:   map[string]string{},
+		},
+		Target: roofline.Target{
+			Name: "H200 SXM", Vendor: "NVIDIA", Device: "NVIDIA H200", Architecture: "sm_90", Count: 1,
+			MemoryGB: "141", MemoryBytes: 150754820096, BandwidthGBs: "4800",
+			PeakTFLOPs: map[string]roofline.Decimal{"bf16": "989", "fp8": "1979", "int8": "1979"},
+			LinkGBs:    "450", BoardW: "700", MeasuredCopyGBs: "4290", MaxMemoryClockMHz: 3201,
+			Sources: map[string]string{},
+		},
+	}
+}
+
+// header is a report without rows.
+func header(o Options) *row.Report {
+	was := o.AsItWas
+	engine := was.Recipe.Engine
+	memory := was.Target.MemoryBytes
+	balancing, hostMemory := int64(0), int64(264<<30)
+	r := &row.Report{
+		Schema: row.Schema, Recipe: o.Recipe, AsItWas: was, MeasuredAt: o.MeasuredAt,
+		Tool: row.Tool{Version: "0.1.0", Revision: "0000000000000000000000000000000000000000", Go: "go1.26.8",
+			Command: []string{"measure", "bench", "--recipe", o.Recipe}},
+		Receipt: row.Receipt{
+			Engine: row.EngineReceipt{
+				Name: engine.Name, Version: engine.Version, Model: "model",
+				StartedAt:   "2026-11-30T11:40:00Z",
+				CommandLine: append([]string{engine.Name, "serve", "model"}, was.Recipe.Flags...),
+				Arguments:   map[string]string{}, ArgumentsFrom: "process command line",
+			},
+			Weights: row.WeightsReceipt{Source: was.Recipe.Weights.Repository, Revision: was.Recipe.Weights.Revision},
+			Devices: []row.Device{},
+			Host:    row.Host{Kernel: "6.12.0", CPU: "Test CPU", Cores: 16, MemoryBytes: &hostMemory, NUMABalancing: &balancing},
+			Runtime: row.RuntimeReceipt{Kind: "packages", Packages: was.Recipe.Runtime.Packages},
+			Unread:  map[string]string{},
+		},
+		Client: row.Client{Stamps: "ktime", Selftest: &row.Selftest{
+			Streams:     64,
+			ITLErrorNS:  row.ErrorDist{P50: 1100, P99: 12000, Max: 90000},
+			TTFTErrorNS: row.ErrorDist{P50: 2100, P99: 14000, Max: 80000},
+			Gaps:        100000,
+		}},
+		Rows: []row.Row{},
+	}
+	for i := range was.Recipe.GPUs() {
+		r.Receipt.Devices = append(r.Receipt.Devices, row.Device{
+			Index: i, Name: was.Target.Device, UUID: "GPU-0000000" + strconv.FormatInt(i, 10),
+			MemoryBytes: &memory, Driver: "580.159.04", Used: true,
+		})
+	}
+	if o.Simulated {
+		r.Recipe, r.AsItWas = "", nil
+		r.Receipt.Engine.Name, r.Receipt.Engine.Version = "rowproof", "0.1.0"
+		r.Receipt.Weights = row.WeightsReceipt{Source: "unknown"}
+		r.Receipt.Devices = []row.Device{}
+	}
+	return r
+}
+
+func workload(o Options, c Cell, seed uint64) row.Workload {
+	w := row.Workload{
+		Kind: "text", Protocol: o.Protocol, Endpoint: "/v1/completions", ISL: c.ISL, OSL: c.OSL,
+		Load:     row.Load{Concurrency: &c.Concurrency},
+		Prompts:  row.Prompts{Kind: "random", State: row.Cold},
+		Sampling: row.Sampling{Temperature: "0", IgnoreEOS: true},
+		Seed:     strconv.FormatUint(seed, 10), Warmup: o.Warmup, Repeats: o.Repeats,
+	}
+	if o.Protocol == row.Passes {
+		w.Iters = &o.Iters
+		return w
+	}
+	requests := o.Requests
+	if requests == 0 {
+		requests = max(20, 10*c.Concurrency)
+	}
+	w.Requests = &requests
+	return w
+}

@@ -1,0 +1,70 @@
+package rowtest
+
+import (
+	"math/rand/v2"
+
+	"rowproof/internal/row"
+)
+
+func process(r *row.Report) *row.ProcessRecord {
+	return &row.ProcessRecord{
+		PID: 4242, StartedAt: r.Receipt.Engine.StartedAt, CommandLine: r.Receipt.Engine.CommandLine,
+		Environment: map[string]string{}, Tree: []int64{4243}, Packages: r.Receipt.Runtime.Packages,
+	}
+}
+
+// observe is what a sampler would have read during the row: devices and metrics before,
+// each second during, and after.
+func observe(o Options, index int64, w *row.Workload, samples []row.Sample, random *rand.Rand) row.Evidence {
+	ev := row.Evidence{Row: index, Zero: o.MeasuredAt}
+	end := int64(0)
+	for i := range samples {
+		if at, ok := samples[i].LastContent(); ok {
+			end = max(end, at)
+		}
+	}
+	every := max(min(1_000_000, end/40), 1)
+	running, waiting, usage := "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"
+	hits, preempted := "vllm:prefix_cache_hits_total", "vllm:num_preemptions_total"
+	if o.AsItWas.Recipe.Engine.Name == "sglang" {
+		running, waiting, usage = "sglang:num_running_reqs", "sglang:num_queue_reqs", "sglang:token_usage"
+		hits, preempted = "sglang:cached_tokens_total", "sglang:num_retracted_requests_total"
+	}
+	if o.Simulated {
+		running, waiting, usage = "rowproof:num_requests_running", "rowproof:num_requests_waiting", "rowproof:kv_cache_usage"
+		hits, preempted = "rowproof:prefix_cache_hits_total", "rowproof:num_preemptions_total"
+	}
+	const labels = `{engine="0",model_name="model"}`
+	read := func(at int64, when string, busy float64) {
+		ev.Metrics = append(ev.Metrics, row.MetricSample{At: at, When: when, Values: map[string]float64{
+			running + labels: busy, waiting + labels: 0, usage + labels: busy / 1000, hits + labels: 0, preempted + labels: 0,
+		}})
+		if o.Simulated {
+			return
+		}
+		for d := range o.AsItWas.Recipe.GPUs() {
+			limit, _ := o.AsItWas.Target.BoardW.Float()
+			watts := float64(int64(limit)*6/10 + random.Int64N(20))
+			if busy == 0 {
+				watts = 120
+			}
+			memory, clock := o.AsItWas.Target.MemoryBytes*9/10, o.AsItWas.Target.MaxMemoryClockMHz
+			ev.Devices = append(ev.Devices, row.DeviceSample{
+				At: at, When: when, Index: d, PowerW: &watts, PowerLimitW: &limit,
+				MemoryUsed: &memory, MemoryClock: &clock, Throttle: "0x0",
+			})
+		}
+	}
+	read(0, row.Before, 0)
+	for at := every; at < end; at += every {
+		read(at, row.During, float64(*w.Load.Concurrency))
+	}
+	read(end+1000, row.After, 0)
+	for repeat := range w.Repeats {
+		ev.Capture = append(ev.Capture, row.CaptureStats{
+			Repeat: repeat, Stamps: "ktime", Reads: int64(len(samples)) * w.OSL, Connections: *w.Load.Concurrency,
+			ServerStartedAt: "2026-11-30T11:40:00Z",
+		})
+	}
+	return ev
+}
