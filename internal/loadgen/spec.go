@@ -32,31 +32,41 @@ type Spec struct {
 	Duration    time.Duration      // sustained: requests enqueued within it are timed
 	Repeat      int                // 0-based; only repeat 0 has a first call
 	Build       func(seq int) Call // seq counts every request of the repeat, warm-up included
-	Timeout     time.Duration      // of one request, and idle between two of its chunks
+	Timeout     time.Duration      // of one request; 0 stands for an hour
+	Idle        time.Duration      // between two arrivals of one response's body; 0 stands for a minute
 	Stamps      string             // "", ktime or read; "" takes the best there is
 	Insecure    bool
-	Zero        int64                                      // CLOCK_MONOTONIC ns that the row's times count from
-	Progress    func(tokensSoFar int64, done, planned int) // called a few times a second; may be nil
+	Zero        int64 // CLOCK_MONOTONIC ns that the row's times count from
+
+	// Progress, where given, is called four times a second from one goroutine: chunks
+	// of body so far (about the tokens), requests ended and planned, warm-up included
+	// and drain not. planned is 0 with a Duration.
+	Progress func(tokensSoFar int64, done, planned int)
 }
+
+// Unstamped stands in Stamp.At where no clock tells when the bytes arrived: the
+// kernel gave no stamp, or the wall clock stepped around it.
+const Unstamped = -1
 
 // Stamp says that bytes of the body up to Off (exclusive) had arrived by At.
 type Stamp struct {
 	Off    int64
-	At     int64 // CLOCK_MONOTONIC ns
-	Shared bool  // the read it belongs to may hold several segments under this one stamp
+	At     int64 // CLOCK_MONOTONIC ns, or Unstamped
+	Shared bool  // later bytes came in the same read under the same stamp: At may be late
 }
 
 // Outcome is one request as the wire showed it. Times are CLOCK_MONOTONIC ns.
 type Outcome struct {
 	Seq, Worker, Pass     int
 	Phase                 string // row.Phase…
-	Call                  Call
-	Enqueued, Sent, Ended int64
+	Call                  Call   // its Body is let go once sent
+	Enqueued, Sent, Ended int64  // Sent is 0 where nothing could be written
 	HTTPStatus            int
 	Header                http.Header
 	Body                  []byte  // decoded of transfer and content coding
 	Stamps                []Stamp // increasing in Off
 	Err                   string  // transport failure in words; "" when the body ended cleanly
+	Cut                   bool    // a drain request that we ended, since nothing timed was left: no failure
 }
 
 // Capture is everything one repeat brought back.
@@ -64,4 +74,5 @@ type Capture struct {
 	Spec     Spec
 	Outcomes []Outcome // by Seq
 	Stats    row.CaptureStats
+	Notes    []string // what a reader of the figures should know
 }

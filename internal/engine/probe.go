@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Names of engines that are known.
+const (
+	VLLM     = "vllm"
+	SGLang   = "sglang"
+	Embedded = "embedded"
+)
+
+// Server is what a server says of itself.
+type Server struct {
+	Engine  string // VLLM, SGLang, Embedded, or "unknown: " and why
+	Version string // letter for letter; "" when the server does not say
+	Models  []ServedModel
+	Info    json.RawMessage // SGLang's /server_info as it came; nil elsewhere
+	Metrics bool            // /metrics answers
+	Healthy bool            // /health answers 200
+	Unread  map[string]string
+}
+
+// ServedModel is one entry of /v1/models.
+type ServedModel struct {
+	ID      string
+	Root    string // where the weights came from, as the server says
+	OwnedBy string
+	MaxLen  *int64 // tokens; nil when the server does not say
+}
+
+// NoServerError says that nothing answers there.
+type NoServerError struct {
+	URL string
+	Err error
+}
+
+func (e *NoServerError) Error() string {
+	return "no server at " + e.URL + ": " + inWords(e.Err)
+}
+
+func (e *NoServerError) Unwrap() error { return e.Err }
+
+// AccessError says that the server wants a key that it was not given.
+type AccessError struct {
+	URL    string
+	Status int
+	Sent   bool // an Authorization header was sent
+}
+
+func (e *AccessError) Error() string {
+	s := e.URL + " answers " + strconv.Itoa(e.Status) + " " + http.StatusText(e.Status) + ": "
+	if e.Sent {
+		return s + "the key in OPENAI_API_KEY (or --api-key-file) is not accepted"
+	}
+	return s + "set OPENAI_API_KEY, or give --api-key-file"
+}
+
+// ParseBase reads a base URL given with or without /v1 and returns it without. A bare
+// host and port means http.
+func ParseBase(s string) (*url.URL, error) {
+	given := s
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("base URL is " + strconv.Quote(given) + "; it takes http://HOST:PORT or https://HOST, with or without /v1; an IPv6 address stands in brackets")
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
+	u.RawPath, u.RawQuery, u.Fragment = "", "", ""
+	return u, nil
+}
+
+// prober asks one server.
+type prober struct {
+	base   *url.URL
+	header http.Header
+	client *http.Client
+}
+
+// Probe asks the server at base what it is. The errors *NoServerError and *AccessError
+// tell what a user can do about it; anything else that is missing is in Unread.
+func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool) (Server, error) {
+	p := &prober{base: base, header: header, client: &http.Client{
+		Timeout: 15 * time.Second,
+		Transport: &http.Transport{
+			Proxy:           nil, // what is asked is the server, not a proxy
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: insecure},
+		},
+	}}
+	defer p.client.CloseIdleConnections()
+	s := Server{Unread: map[string]string{}}
+
+	body, status, err := p.get(ctx, "/v1/models")
+	switch {
+	case err != nil:
+		return s, &NoServerError{URL: base.Redacted(), Err: err}
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return s, &AccessError{URL: p.url("/v1/models"), Status: status, Sent: header.Get("Authorization") != ""}
+	case status != http.StatusOK:
+		s.Unread["/v1/models"] = "HTTP " + strconv.Itoa(status) + ": " + saidBy(body)
+	default:
+		s.models(body)
+	}
+
+	version := p.ask(ctx, &s, "/version")
+	info := p.ask(ctx, &s, "/server_info")
+	if info == nil {
+		info = p.ask(ctx, &s, "/get_server_info")
+	}
+	metrics := p.ask(ctx, &s, "/metrics")
+	s.Metrics = metrics != nil
+	s.Healthy = p.ask(ctx, &s, "/health") != nil
+	s.name(info, metrics)
+	switch s.Engine {
+	case SGLang:
+		s.Info = info
+		s.Version = versionIn(info)
+	default:
+		s.Version = versionIn(version)
+	}
+	return s, ctx.Err()
+}
+
+func (s *Server) models(body []byte) {
+	var list struct {
+		Data []struct {
+			ID      string `json:"id"`
+			Root    string `json:"root"`
+			OwnedBy string `json:"owned_by"`
+			MaxLen  *int64 `json:"max_model_len"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		s.Unread["/v1/models"] = "not a list of models: " + visible(body, 120)
+		return
+	}
+	for _, m := range list.Data {
+		s.Models = append(s.Models, ServedModel{ID: m.ID, Root: m.Root, OwnedBy: m.OwnedBy, MaxLen: m.MaxLen})
+	}
+}
+
+// name tells the engine by the owner of its models, else by its metrics or settings.
+func (s *Server) name(info, metrics []byte) {
+	owner := ""
+	for _, m := range s.Models {
+		owner = m.OwnedBy
+	}
+	has := func(prefix string) bool { return bytes.Contains(metrics, []byte("\n"+prefix)) }
+	var settings struct {
+		ModelPath     *string `json:"model_path"`
+		TokenizerPath *string `json:"tokenizer_path"`
+	}
+	sglang := json.Unmarshal(info, &settings) == nil && settings.ModelPath != nil && settings.TokenizerPath != nil
+	switch {
+	case owner == "rowproof":
+		s.Engine = Embedded
+	case owner == "sglang" || sglang || has("sglang:"):
+		s.Engine = SGLang
+	case owner == "vllm" || has("vllm:"):
+		s.Engine = VLLM
+	case owner != "":
+		s.Engine = "unknown: its models are owned by " + visible([]byte(owner), 60)
+	default:
+		s.Engine = "unknown: neither its models nor its metrics name an engine"
+	}
+}
+
+func versionIn(body []byte) string {
+	var v struct {
+		Version string `json:"version"`
+	}
+	if json.Unmarshal(body, &v) != nil {
+		return ""
+	}
+	return v.Version
+}
+
+func (p *prober) url(path string) string {
+	u := *p.base
+	u.User = nil
+	u.Path = strings.TrimRight(u.Path, "/") + path
+	return u.String()
+}
+
+// ask gets a path that need not exist; nil when it does not answer 200.
+func (p *prober) ask(ctx context.Context, s *Server, path string) []byte {
+	body, status, err := p.get(ctx, path)
+	switch {
+	case err != nil:
+		s.Unread[path] = inWords(err)
+		return nil
+	case status != http.StatusOK:
+		s.Unread[path] = "HTTP " + strconv.Itoa(status)
+		return nil
+	}
+	if body == nil {
+		body = []byte{}
+	}
+	return body
+}
+
+func (p *prober) get(ctx context.Context, path string) ([]byte, int, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url(path), nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	for k, v := range p.header {
+		req.Header[http.CanonicalHeaderKey(k)] = v
+	}
+	if u := p.base.User; u != nil {
+		pass, _ := u.Password()
+		req.SetBasicAuth(u.Username(), pass)
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	return body, resp.StatusCode, err
+}
+
+// inWords takes the addresses and the URL out of a network error.
+func inWords(err error) string {
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return strings.TrimPrefix(op.Err.Error(), "connect: ")
+	}
+	return err.Error()
+}

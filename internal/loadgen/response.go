@@ -1,0 +1,231 @@
+package loadgen
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// response takes an HTTP/1.1 response apart as it arrives: head, then the body freed
+// of its transfer coding, each stretch of it under the stamp of the read that carried
+// it. It looks at framing only, never at what the body says.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+	stamps []Stamp
+
+	state  state
+	left   int64 // bytes of the chunk or of the body still to come
+	line   []byte
+	close  bool // the server ends the connection after this response
+	chunks int64
+}
+
+type state uint8
+
+const (
+	inHead state = iota
+	inLength
+	toClose
+	chunkSize
+	chunkData
+	chunkEnd
+	inTrailer
+	whole
+)
+
+const (
+	maxHead = 64 << 10
+	maxBody = 1 << 30
+)
+
+// reset makes r ready for another response; body is the buffer to fill.
+func (r *response) reset(body []byte, stamps []Stamp) {
+	*r = response{body: body[:0], stamps: stamps[:0], line: r.line[:0]}
+}
+
+// feed takes what one read brought. It returns how many bytes belonged to the
+// response; once it is whole, the rest belong to nobody.
+func (r *response) feed(p []byte, at int64) (int, error) {
+	i := 0
+	fresh := len(r.stamps) // stamps from here on are of this read
+	for i < len(p) && r.state != whole {
+		switch r.state {
+		case inLength, chunkData:
+			n := int(min(r.left, int64(len(p)-i)))
+			r.take(p[i:i+n], at, fresh)
+			i += n
+			if r.left -= int64(n); r.left == 0 {
+				if r.state == inLength {
+					r.state = whole
+				} else {
+					r.state = chunkEnd
+				}
+			}
+		case toClose:
+			r.take(p[i:], at, fresh)
+			i = len(p)
+		default:
+			n := bytes.IndexByte(p[i:], '\n')
+			if n < 0 {
+				r.line = append(r.line, p[i:]...)
+				i = len(p)
+			} else {
+				r.line = append(r.line, p[i:i+n+1]...)
+				i += n + 1
+				if err := r.lineDone(); err != nil {
+					return i, err
+				}
+			}
+			if len(r.line) > maxHead {
+				return i, errors.New("a head or chunk line of the response passes 64 KiB")
+			}
+		}
+		if len(r.body) > maxBody {
+			return i, errors.New("the response passes 1 GiB")
+		}
+	}
+	return i, nil
+}
+
+// take appends body bytes. Two chunks in one read came as more than one segment
+// perhaps, and the read has the stamp of the last: the earlier ones are shared.
+func (r *response) take(p []byte, at int64, fresh int) {
+	r.body = append(r.body, p...)
+	off := int64(len(r.body))
+	framed := r.state == chunkData
+	last := len(r.stamps) - 1
+	switch {
+	case last >= fresh && framed:
+		r.stamps[last].Shared = true
+		fallthrough
+	case last < fresh:
+		r.stamps = append(r.stamps, Stamp{Off: off, At: at, Shared: !framed})
+	default:
+		r.stamps[last].Off = off
+	}
+}
+
+// lineDone acts on a complete line of head, chunk size, chunk end or trailer.
+func (r *response) lineDone() error {
+	if r.state == inHead {
+		// The head is kept whole until its blank line.
+		head := r.line
+		if !bytes.HasSuffix(head, []byte("\n\r\n")) && !bytes.HasSuffix(head, []byte("\n\n")) {
+			if len(bytes.TrimRight(head, "\r\n")) == 0 {
+				r.line = r.line[:0] // blank lines before a status line are allowed
+			}
+			return nil
+		}
+		err := r.parseHead(string(head))
+		r.line = r.line[:0]
+		return err
+	}
+	line := bytes.TrimRight(r.line, "\r\n")
+	defer func() { r.line = r.line[:0] }()
+	switch r.state {
+	case chunkSize:
+		digits, _, _ := bytes.Cut(line, []byte{';'})
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(digits)), 16, 62)
+		if err != nil {
+			return errors.New("the response's chunk size is " + strconv.QuoteToASCII(clip(string(line), 40)) + ", not a hexadecimal number")
+		}
+		r.left = int64(n)
+		r.state = chunkData
+		if n == 0 {
+			r.state = inTrailer
+		} else {
+			r.chunks++
+		}
+	case chunkEnd:
+		if len(line) != 0 {
+			return errors.New("a chunk of the response is longer than it said")
+		}
+		r.state = chunkSize
+	case inTrailer:
+		if len(line) == 0 {
+			r.state = whole
+		}
+	}
+	return nil
+}
+
+func (r *response) parseHead(head string) error {
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(head, "\r\n", "\n"), "\n"), "\n")
+	proto, rest, _ := strings.Cut(lines[0], " ")
+	code, _, _ := strings.Cut(rest, " ")
+	status, err := strconv.Atoi(code)
+	if !strings.HasPrefix(proto, "HTTP/1.") || err != nil || status < 100 || status > 999 {
+		return errors.New("the answer begins with " + strconv.QuoteToASCII(clip(lines[0], 60)) + ", not with an HTTP/1 status line")
+	}
+	if status < 200 && status != 101 {
+		return nil // an interim response: the real one follows
+	}
+	r.status = status
+	r.header = make(http.Header, len(lines))
+	for _, l := range lines[1:] {
+		k, v, ok := strings.Cut(l, ":")
+		if !ok {
+			return errors.New("a header line of the response has no colon: " + strconv.QuoteToASCII(clip(l, 60)))
+		}
+		r.header.Add(strings.TrimSpace(k), strings.TrimSpace(v))
+	}
+	for _, v := range r.header.Values("Connection") {
+		r.close = r.close || strings.Contains(strings.ToLower(v), "close")
+	}
+	if proto == "HTTP/1.0" && !strings.EqualFold(r.header.Get("Connection"), "keep-alive") {
+		r.close = true
+	}
+	if c := r.header.Get("Content-Encoding"); c != "" && !strings.EqualFold(c, "identity") {
+		return errors.New("the answer is in content coding " + strconv.QuoteToASCII(clip(c, 40)) + ", which was not asked for")
+	}
+	length := r.header.Get("Content-Length")
+	switch {
+	case status == 204 || status == 304:
+		r.state = whole
+	case strings.EqualFold(r.header.Get("Transfer-Encoding"), "chunked"):
+		r.state = chunkSize
+	case r.header.Get("Transfer-Encoding") != "":
+		return errors.New("the answer is in transfer coding " + strconv.QuoteToASCII(clip(r.header.Get("Transfer-Encoding"), 40)) + "; chunked is known")
+	case length != "":
+		n, err := strconv.ParseInt(length, 10, 62)
+		if err != nil || n < 0 {
+			return errors.New("the answer's Content-Length is " + strconv.QuoteToASCII(clip(length, 40)))
+		}
+		r.left = n
+		r.state = inLength
+		if n == 0 {
+			r.state = whole
+		}
+	default:
+		r.state, r.close = toClose, true
+	}
+	return nil
+}
+
+// ended says what the end of the connection means at this point: "" where the
+// response was whole.
+func (r *response) ended() string {
+	switch r.state {
+	case whole, toClose:
+		r.state = whole
+		return ""
+	case inHead:
+		if len(r.line) == 0 {
+			return "the server closed the connection without an answer"
+		}
+		return "the server closed the connection inside the response's head"
+	default:
+		return "the server closed the connection before the response was whole, after " + strconv.Itoa(len(r.body)) + " bytes of body"
+	}
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "…"
+	}
+	return s
+}
