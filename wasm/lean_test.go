@@ -75,10 +75,13 @@ type module struct {
 
 const room = 512
 
+// compiled keeps the module's machine code from one start to the next.
+var compiled = wazero.NewCompilationCache()
+
 func start(t *testing.T) *module {
 	t.Helper()
 	ctx := context.Background()
-	r := wazero.NewRuntime(ctx)
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCompilationCache(compiled))
 	t.Cleanup(func() { r.Close(ctx) })
 	wasi_snapshot_preview1.MustInstantiate(ctx, r)
 	m, err := r.InstantiateWithConfig(ctx, built(t), wazero.NewModuleConfig().

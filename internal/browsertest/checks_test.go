@@ -93,7 +93,7 @@ func inspect(t *testing.T, origin, url string) (found []string) {
 func withoutScript(t *testing.T, origin, url string) (found []string) {
 	t.Helper()
 	p := newTab(t, origin)
-	call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	withoutScripts(p)
 	do(p, chromedp.Navigate(url))
 	for _, name := range eval[[]string](p, `(() => {
 		const main = document.querySelector("main");
@@ -106,4 +106,10 @@ func withoutScript(t *testing.T, origin, url string) (found []string) {
 		found = append(found, "not shown without JavaScript: "+name)
 	}
 	return append(found, p.noted()...)
+}
+
+// withoutScripts turns JavaScript off for the pages that the tab visits.
+func withoutScripts(p *tab) {
+	p.t.Helper()
+	call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"rowproof/internal/rowtest"
 )
 
 // root is the repository.
@@ -68,12 +70,15 @@ func (b *builder) build() (*site, error) {
 	if b.dir, err = os.MkdirTemp("", "rowproof-site-"); err != nil {
 		return nil, err
 	}
-	gen := filepath.Join(b.dir, "gen")
-	if err := command(root, "go", "build", "-o", gen, "./cmd/gen"); err != nil {
+	source := filepath.Join(b.dir, "source")
+	if err := gather(source); err != nil {
 		return nil, err
 	}
-	out := filepath.Join(b.dir, "out")
-	if err := command(root, gen, "--root", root, "--out", out, "--base", base); err != nil {
+	gen, out := filepath.Join(b.dir, "gen"), filepath.Join(b.dir, "out")
+	if err := command(root, nil, "go", "build", "-o", gen, "./cmd/gen"); err != nil {
+		return nil, err
+	}
+	if err := command(root, nil, gen, "--root", source, "--out", out, "--base", base); err != nil {
 		return nil, err
 	}
 	s := &site{dir: out}
@@ -91,8 +96,55 @@ func (b *builder) build() (*site, error) {
 		return nil, fmt.Errorf("gen wrote no page into %s", out)
 	}
 	sort.Strings(s.pages)
-	b.server, s.origin = serve(http.StripPrefix(base, http.FileServer(http.Dir(out))), base)
+	b.server, s.origin = serve(s.handler(), base)
 	return s, nil
+}
+
+// handler serves the built files under the site's base.
+func (s *site) handler() http.Handler {
+	return http.StripPrefix(base, http.FileServer(http.Dir(s.dir)))
+}
+
+// tamper serves the site with the first old in each page replaced.
+func tamper(s *site, old, new string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/") {
+			s.handler().ServeHTTP(w, r)
+			return
+		}
+		page, err := os.ReadFile(filepath.Join(s.dir, strings.TrimPrefix(r.URL.Path, base), "index.html"))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, strings.Replace(string(page), old, new, 1))
+	})
+}
+
+// gather lays out what gen builds from: the repository's own data, content and site, the
+// lean module, and a synthetic report where nothing has been measured yet.
+func gather(source string) error {
+	for _, dir := range []string{"data", "content", "site"} {
+		if err := os.CopyFS(filepath.Join(source, dir), os.DirFS(filepath.Join(root, dir))); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "node_modules"), filepath.Join(source, "node_modules")); err != nil {
+		return err
+	}
+	reports, err := filepath.Glob(filepath.Join(source, "data/rows/*/*/*/*/*.json"))
+	if err != nil {
+		return err
+	}
+	if len(reports) == 0 {
+		report, samples, evidence := rowtest.Report(1, rowtest.Options{})
+		if _, err := rowtest.Write(source, report, samples, evidence); err != nil {
+			return err
+		}
+	}
+	return command(root, []string{"GOOS=wasip1", "GOARCH=wasm"}, "go", "build", "-buildmode=c-shared",
+		"-trimpath", "-ldflags=-s -w", "-o", filepath.Join(source, "bin", "lean.wasm"), "./wasm/lean")
 }
 
 // serve serves h under prefix on loopback; all else is not found.
@@ -122,10 +174,10 @@ func (s *site) kinds() map[string][]string {
 	return kinds
 }
 
-// command runs a program to its end; its output is in the error.
-func command(dir, name string, args ...string) error {
+// command runs a program to its end with env added; its output is in the error.
+func command(dir string, env []string, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
 	}

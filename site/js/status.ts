@@ -1,7 +1,12 @@
 // The page's one status line: what a sort or a copy changed, told once.
 
+let timer: ReturnType<typeof setTimeout> | undefined;
+
 /** Says text in the line with role=status that the page's frame holds. */
 export function say(text: string): void {
   const line = document.querySelector("#status");
-  if (line) line.textContent = text;
+  if (!line) return;
+  line.textContent = text;
+  clearTimeout(timer);
+  timer = setTimeout(() => { line.textContent = ""; }, 6000);
 }

@@ -1,0 +1,67 @@
+package browsertest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A row's page recomputes its ceiling in the reader's browser and says that it equals
+// what was published; a published figure that was tampered with is named.
+func TestRowRecomputes(t *testing.T) {
+	s := theSite(t)
+	rows := s.kinds()["r/3"]
+	if len(rows) == 0 {
+		t.Fatal("the site has no row's page")
+	}
+	page := rows[random(t).IntN(len(rows))]
+	p := newTab(t, s.origin)
+	p.visit(s.url(page))
+	if said := p.recomputed(); !strings.HasPrefix(said, "Recomputed here: ") || !strings.HasSuffix(said, "equal.") {
+		t.Errorf("%s says %q", page, said)
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+
+	tampered, origin := serve(tamper(s, `"answer":[`, `"answer":[1`), base)
+	defer tampered.Close()
+	p = newTab(t, origin)
+	p.visit(origin + strings.TrimPrefix(s.url(page), s.origin))
+	if said := p.recomputed(); !strings.HasPrefix(said, "Differs: bytes read in a step 1") {
+		t.Errorf("with its first figure changed %s says %q", page, said)
+	}
+}
+
+// Without its module the page keeps all it was built with and says why nothing is
+// recomputed.
+func TestRowWithoutModule(t *testing.T) {
+	s := theSite(t)
+	rows := s.kinds()["r/3"]
+	if len(rows) == 0 {
+		t.Fatal("the site has no row's page")
+	}
+	broken, origin := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, ".wasm") {
+			http.NotFound(w, r)
+			return
+		}
+		s.handler().ServeHTTP(w, r)
+	}), base)
+	defer broken.Close()
+	p := newTab(t, origin)
+	p.visit(origin + strings.TrimPrefix(s.url(rows[0]), s.origin))
+	said := p.recomputed()
+	if !strings.HasPrefix(said, "Recomputing is off: the module did not load (") || !strings.Contains(said, "404") {
+		t.Errorf("without its module %s says %q", rows[0], said)
+	}
+}
+
+// recomputed waits for the line that says what recomputing found.
+func (p *tab) recomputed() string {
+	p.t.Helper()
+	return do(p, chromedp.Poll[string](`document.querySelector("#recomputed")?.textContent.match(/^(Recomput|Differs).*/)?.[0]`,
+		chromedp.WithPollingMutation(), chromedp.WithPollingTimeout(patience)))
+}
