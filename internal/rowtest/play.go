@@ -122,7 +122,7 @@ func (r *run) phase() (string, int64) {
 
 // turn is one iteration of the engine: a prompt if one waits, else a decode step.
 func (r *run) turn(now int64) int64 {
-	if len(r.waiting) > 0 {
+	if len(r.waiting) > 0 && (len(r.running) == 0 || r.waiting[0].sample.Sent <= now) {
 		q := r.waiting[0]
 		r.waiting = r.waiting[1:]
 		now = max(now, q.sample.Sent) + r.e.prefill + r.e.random.Int64N(200)
@@ -163,8 +163,10 @@ func (e *engine) repeat(w *row.Workload, number, now int64) ([]row.Sample, int64
 		}
 	} else {
 		timed := int64(0)
+		// The streams start apart, as they do when warm-up has run for a while.
+		apart := (e.prefill + e.step(c)*w.OSL) / c
 		for worker := range c {
-			r.enqueue(worker, now)
+			r.enqueue(worker, now+worker*apart)
 		}
 		for len(r.waiting)+len(r.running) > 0 {
 			before := len(r.finished)
