@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
+)
+
+// judge runs the gates over the rows as they lie in memory.
+func (o *output) judge() [][]gate.Result {
+	b := rowfile.Bundle{Path: o.prefix + ".json", Report: o.report, Evidence: o.evidence}
+	if data, err := rowfile.Encode(o.report); err != nil {
+		b.Problems = []string{err.Error()}
+	} else if _, problems, err := rowfile.Decode(data); err != nil {
+		b.Problems = []string{err.Error()}
+	} else {
+		b.Problems = problems
+	}
+	for i := range o.report.Rows {
+		r := &o.report.Rows[i]
+		b.Rows = append(b.Rows, rowfile.RowData{
+			Row: r, ComputedID: r.ID, SamplesSHA256: *r.Proof.Samples, EvidenceSHA256: *r.Proof.Evidence,
+			Samples: o.samples[i], Evidence: &o.evidence[i+1],
+		})
+	}
+	return b.Judge(nil)
+}
+
+// close prints the table of the run and what would verify the rows that are not, and
+// returns the rows' verdicts.
+func (s *sweep) close(w io.Writer, out *output) []string {
+	if len(out.report.Rows) == 0 {
+		return nil
+	}
+	var verdicts []string
+	var lines []tableRow
+	var mends []string
+	for i, results := range out.judge() {
+		r := &out.report.Rows[i]
+		line := tableRow{
+			shape: shape{r.Workload.ISL, r.Workload.OSL}, concurrency: *r.Workload.Load.Concurrency,
+			outputTokPerS: r.Figures.OutputTokPerSec, roof: ofRoof(out.report.AsItWas, r),
+			verdict: gate.Verdict(results),
+		}
+		if d := r.Figures.TTFT; d != nil {
+			line.ttft = d.P50
+		}
+		if d := r.Figures.ITL; d != nil {
+			line.itl50, line.itl99 = d.P50, d.P99
+		}
+		switch {
+		case r.Status != row.StatusOK:
+			line.reason = r.Reason
+		case s.srv.simulated():
+			line.verdict, line.reason = gate.Unverified, simulatedNote
+		default:
+			for _, g := range results {
+				if !g.Answer.Blocks() {
+					continue
+				}
+				if line.reason == "" {
+					line.reason = g.Gate + ": " + g.Reason
+				}
+				if g.Mend != "" && !slices.Contains(mends, g.Mend) {
+					mends = append(mends, g.Mend)
+				}
+			}
+		}
+		verdicts = append(verdicts, line.verdict)
+		lines = append(lines, line)
+	}
+	fmt.Fprintln(w)
+	writeTable(w, lines)
+	if slices.Contains(verdicts, gate.Unverified) && !s.srv.simulated() {
+		fmt.Fprintln(w, "\nTo verify what is unverified:")
+		for _, m := range mends {
+			fmt.Fprintln(w, "  "+m)
+		}
+		fmt.Fprintln(w, "  "+s.verifying())
+	}
+	if out.prefix != "" {
+		fmt.Fprintf(w, "\nEvery gate's reason: measure check %s\n", shellQuote(out.prefix+".json"))
+	}
+	return verdicts
+}
+
+// verifying is this run's own command with what the gates need added.
+func (s *sweep) verifying() string {
+	words := slices.Clone(s.o.command)
+	add := func(name, val string) {
+		if !slices.ContainsFunc(words, func(w string) bool { return w == name || strings.HasPrefix(w, name+"=") }) {
+			words = append(words, name, val)
+		}
+	}
+	add("--recipe", "MODEL/TARGET/STRATEGY/ENGINE")
+	if s.o.protocol == row.Passes && !slices.Contains(words, "--iters") {
+		add("--num-prompts", "auto")
+	}
+	add("--repeats", "3")
+	add("--output", "run")
+	for i, w := range words {
+		words[i] = shellQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// ofRoof is the hard floor of a decode step in percent of the measured TPOT, at the
+// mean batch that the rate implies and half the output in the cache; nil where recipe,
+// figure or ceiling is missing.
+func ofRoof(a *row.AsItWas, r *row.Row) *float64 {
+	if a == nil || r.Figures.TPOT == nil || r.Figures.TPOT.P50 == nil || r.Figures.OutputTokPerSec == nil {
+		return nil
+	}
+	tpot := *r.Figures.TPOT.P50
+	batch := int64(*r.Figures.OutputTokPerSec * tpot / 1000)
+	answer := roofline.Ceiling(roofline.Query{
+		Model: &a.Model, Target: &a.Target, WeightDtype: a.Recipe.Weights.Dtype, KVDtype: a.Recipe.KVDtype,
+		Batch: max(1, min(batch, *r.Workload.Load.Concurrency)), Context: r.Workload.ISL + r.Workload.OSL/2,
+		TP: a.Recipe.GPUs(),
+	})
+	if answer.DecodeStepMS == nil {
+		return nil
+	}
+	percent := 100 * answer.DecodeStepMS.Hard / tpot
+	return &percent
+}
+
+// announce says in one line what is about to be measured, and in another what will be
+// missing for a verdict.
+func (s *sweep) announce(w io.Writer, plan []planned, r *row.Report) {
+	engine := strings.TrimSpace(r.Receipt.Engine.Name + " " + r.Receipt.Engine.Version)
+	if engine == "" {
+		engine = "an engine that does not say what it is"
+	}
+	shapes := make([]string, len(s.o.shapes))
+	for i, x := range s.o.shapes {
+		shapes[i] = x.String()
+	}
+	ladder := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.o.ladder), " ", ","), "[]")
+	fmt.Fprintf(w, "measuring %s on %s at %s: %d rows (%s at c=%s), %s, seed %d\n",
+		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), len(plan), strings.Join(shapes, ","), ladder, s.o.protocol, s.o.seed)
+	if s.srv.simulated() {
+		return
+	}
+	var closed []string
+	if r.Recipe == "" {
+		closed = append(closed, "label and ceiling (no --recipe)")
+	}
+	if len(r.Receipt.Devices) == 0 {
+		closed = append(closed, "host (no device could be read here)")
+	}
+	if len(closed) > 0 {
+		fmt.Fprintf(w, "gates that can't be judged: %s\n", strings.Join(closed, "; "))
+	}
+	if s.o.verbose {
+		s.details(w, r)
+	}
+}
+
+// details are the -v lines: what the receipt says, and what could not be read.
+func (s *sweep) details(w io.Writer, r *row.Report) {
+	for _, d := range r.Receipt.Devices {
+		fmt.Fprintf(w, "device %d: %s, driver %s, in use by the server: %t\n", d.Index, d.Name, d.Driver, d.Used)
+	}
+	fmt.Fprintf(w, "stamps: %s\n", r.Client.Stamps)
+	if t := r.Client.Selftest; t != nil {
+		fmt.Fprintf(w, "selftest, %d streams: ITL error p50 %d ns, p99 %d ns, max %d ns; TTFT error p99 %d ns\n",
+			t.Streams, t.ITLErrorNS.P50, t.ITLErrorNS.P99, t.ITLErrorNS.Max, t.TTFTErrorNS.P99)
+	}
+	names := make([]string, 0, len(r.Receipt.Unread))
+	for name := range r.Receipt.Unread {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(w, "not read: %s: %s\n", name, oneLine(r.Receipt.Unread[name]))
+	}
+}
+
+// checkDevice holds --device against the receipt, and notes what was found.
+func (s *sweep) checkDevice(r *row.Receipt) error {
+	if s.o.device == "" || s.o.device == "auto" {
+		return nil
+	}
+	var seen []string
+	for _, d := range r.Devices {
+		kind := "cuda"
+		if name := strings.ToUpper(d.Name); strings.Contains(name, "AMD") || strings.Contains(name, "INSTINCT") {
+			kind = "rocm"
+		}
+		if d.Used && kind != s.o.device {
+			return refuse(exitUsage, "--device %s: the server uses %s; want --device %s", s.o.device, d.Name, kind)
+		}
+		if d.Used {
+			seen = append(seen, d.Name)
+		}
+	}
+	note := "device=" + s.o.device
+	if len(seen) == 0 && s.o.device != "cpu" {
+		note += " (stated; no receipt shows it)"
+	}
+	s.extra = append(s.extra, note)
+	return nil
+}

@@ -1,0 +1,502 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"rowproof/internal/engine"
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+// benchOptions is what a call of bench asks for, checked and with defaults filled in.
+type benchOptions struct {
+	model    string   // "" takes the server's one model
+	base     *url.URL // nil drives the embedded engine
+	endpoint string
+	engine   string // "" asks the server
+	device   string // "" says nothing
+
+	shapes        []shape
+	ladder        []int64
+	sharedPrefix  int64
+	repeatPrompts bool
+	protocol      string
+	warmup, iters int64
+	requests      int64 // sustained: timed requests a repeat; 0 is max(20, 10c)
+	duration      time.Duration
+	repeats       int64
+	timeout       time.Duration
+	seed          uint64
+	sampling      row.Sampling
+	extraBody     map[string]string // key → JSON text
+
+	header   http.Header
+	insecure bool
+	stamps   string
+
+	output          string
+	recipe          string
+	requireVerified bool
+	verbose         bool
+
+	secrets    secrets
+	secretKeys []string // members of extraBody whose values no output may hold
+	command    []string // as called, secrets masked
+}
+
+// Values that a flag chooses from.
+var (
+	benchEndpoints = []string{engine.PathCompletions, engine.PathChat}
+	benchDevices   = []string{"auto", "cuda", "rocm", "cpu"}
+	benchStamps    = []string{"ktime", "read"}
+	benchEngines   = []string{engine.VLLM, engine.SGLang, plainOpenAI}
+)
+
+// plainOpenAI is the engine of a server that is sent no engine's extensions.
+const plainOpenAI = "openai"
+
+// ownedKeys of the request body are set by bench itself: a user's value would make the
+// row say what was not sent.
+var ownedKeys = []string{"model", "prompt", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n"}
+
+const (
+	benchWhat = `Measure a model server: each shape at each concurrency, strictly one at a time. The
+CSV goes to stdout, everything else to stderr. With neither MODEL nor --base-url it
+drives the embedded engine, whose rows say that they are simulated.
+
+MODEL is a catalogue id (llama-3.1-8b), a Hugging Face id or the name that the server
+serves; without it the server's one model is taken.
+
+Two protocols: passes (the default) starts c requests together, --warmup times untimed
+and --iters times timed. sustained (--num-prompts or --duration) keeps c streams full.`
+	benchExample = `measure bench --cells 128:32 --concurrency 1,2`
+)
+
+// collector is a flag set whose wrong values are gathered, so that a caller hears of
+// all of them at once.
+type collector struct {
+	*pflag.FlagSet
+	problems *[]string
+}
+
+// value is one flag of a collector. set returns what would have been accepted, or "".
+type value struct {
+	name, text, kind string
+	set              func(string) string
+	problems         *[]string
+}
+
+func (v *value) String() string { return v.text }
+func (v *value) Type() string   { return v.kind }
+func (v *value) Set(s string) error {
+	v.text = s
+	if want := v.set(s); want != "" {
+		if v.name == "header" || v.name == "base-url" && strings.Contains(s, "@") {
+			s = masked // what was meant for a secret may stand anywhere in it
+		}
+		*v.problems = append(*v.problems, fmt.Sprintf("--%s %s: want %s", v.name, s, want))
+	}
+	return nil
+}
+
+func (c collector) add(name, def, kind, help string, set func(string) string) {
+	c.Var(&value{name: name, text: def, kind: kind, set: set, problems: c.problems}, name, help)
+}
+
+func (c collector) count(name string, p *int64, least int64, help string) {
+	c.add(name, strconv.FormatInt(*p, 10), "N", help, func(s string) string {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < least || n > 1_000_000 {
+			return "a whole number from " + strconv.FormatInt(least, 10) + " to 1000000"
+		}
+		*p = n
+		return ""
+	})
+}
+
+func (c collector) choice(name string, p *string, def string, choices []string, help string) {
+	*p = def
+	c.add(name, def, "NAME", help, func(s string) string {
+		if !slices.Contains(choices, s) {
+			return strings.Join(choices, " or ")
+		}
+		*p = s
+		return ""
+	})
+}
+
+func (c collector) span(name string, p *time.Duration, def, help string, whole bool) {
+	c.add(name, def, "TIME", help, func(s string) string {
+		d, err := time.ParseDuration(s)
+		switch {
+		case err != nil || d <= 0:
+			return "a time above zero such as 90s or 5m"
+		case whole && d%time.Second != 0:
+			return "whole seconds such as 30s"
+		}
+		*p = d
+		return ""
+	})
+}
+
+// parseBench reads the command line. done is true when the verb should return code at
+// once; problems were then told.
+func parseBench(args []string, s streams) (o *benchOptions, code int, done bool) {
+	var problems []string
+	var unknown []string
+	for {
+		o = &benchOptions{}
+		problems = problems[:0]
+		fs := pflag.NewFlagSet("bench", pflag.ContinueOnError)
+		fs.SetOutput(io.Discard)
+		fs.SortFlags = false
+		c := collector{fs, &problems}
+		in := o.declare(c)
+		usage(fs, "bench [MODEL] [flags]", benchWhat, benchExample)
+		for _, name := range unknown {
+			// Known from here on, so that the flags after it are read too.
+			fs.String(name, "", "")
+			fs.Lookup(name).NoOptDefVal = " "
+		}
+		err := fs.Parse(args)
+		var missing *pflag.NotExistError
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			fs.SetOutput(s.out)
+			fs.Usage()
+			return nil, exitOK, true
+		case errors.As(err, &missing) && !slices.Contains(unknown, missing.GetSpecifiedName()) && len(missing.GetSpecifiedShortnames()) == 0:
+			unknown = append(unknown, missing.GetSpecifiedName())
+			continue
+		case err != nil:
+			problems = append(problems, err.Error())
+		default:
+			o.finish(fs, in, c, len(unknown) == 0)
+		}
+		for _, name := range unknown {
+			problems = append(problems, "--"+name+": no such flag; see measure bench --help")
+		}
+		break
+	}
+	if len(problems) > 0 {
+		for _, p := range problems {
+			fmt.Fprintf(s.err, "measure bench: %s\n", o.secrets.scrub(p))
+		}
+		return nil, exitUsage, true
+	}
+	o.command = o.secrets.command(args)
+	return o, exitOK, false
+}
+
+// inputs are flags whose meaning depends on others.
+type inputs struct {
+	isl, osl   int64
+	keyFile    string
+	unique     bool
+	numPrompts bool
+	device     string
+}
+
+func (o *benchOptions) declare(c collector) *inputs {
+	in := &inputs{}
+	o.shapes, o.ladder = defaultShapes, defaultLadder
+	o.warmup, o.iters, o.repeats = 2, 1, 1
+	o.timeout = 10 * time.Minute
+	o.header = http.Header{}
+	o.extraBody = map[string]string{}
+	o.sampling = row.Sampling{Temperature: "0", IgnoreEOS: true}
+
+	c.add("base-url", "", "URL", "the server, with or without /v1", o.setBase)
+	c.choice("endpoint", &o.endpoint, benchEndpoints[0], benchEndpoints, "route to load: /v1/completions or /v1/chat/completions")
+	c.add("engine", "", "NAME", "engine that serves: vllm, sglang, or openai for none of their extensions; without it the server is asked", o.setEngine)
+	c.add("recipe", "", "CELL", "MODEL/TARGET/STRATEGY/ENGINE of the catalogue that the server runs: opens the gates that compare with it", o.setRecipe)
+
+	c.add("cells", "128:128,2048:128,128:1024", "LIST", "shapes, prompt:output in tokens", func(s string) string {
+		shapes, ok := parseShapes(s)
+		if !ok {
+			return "ISL:OSL such as 128:128, several parted by commas, none twice"
+		}
+		o.shapes = shapes
+		return ""
+	})
+	c.count("isl", &in.isl, 1, "prompt length of a single shape (with --osl, in place of --cells; 128 when only --osl is given)")
+	c.count("osl", &in.osl, 1, "output length of a single shape (128 when only --isl is given)")
+	c.Lookup("isl").DefValue, c.Lookup("osl").DefValue = "", ""
+	c.add("concurrency", "1,4,8", "LIST", "streams at once; measured in ascending order", func(s string) string {
+		ladder, ok := parseLadder(s)
+		if !ok {
+			return "whole numbers such as 1,4,16, none twice"
+		}
+		o.ladder = ladder
+		return ""
+	})
+	c.count("warmup", &o.warmup, 0, "untimed passes before a row measures")
+	c.count("iters", &o.iters, 1, "timed passes of a row (protocol passes)")
+	c.add("num-prompts", "", "N", "protocol sustained: N timed requests a repeat; auto is 20, or 10 a stream when that is more", func(s string) string {
+		in.numPrompts = true
+		if s == "auto" {
+			o.requests = 0
+			return ""
+		}
+		n, ok := parseCount(s)
+		if !ok {
+			return "auto or a whole number from 1"
+		}
+		o.requests = n
+		return ""
+	})
+	c.span("duration", &o.duration, "", "protocol sustained: requests started in this time are timed", true)
+	c.count("repeats", &o.repeats, 1, "full timed runs of each row, each with prompts of its own; intervals need at least 2")
+
+	c.count("shared-prefix", &o.sharedPrefix, 0, "tokens at the start of every prompt that all share")
+	c.BoolVar(&in.unique, "unique-prompts", false, "a fresh random prompt for every request (the default)")
+	c.BoolVar(&o.repeatPrompts, "repeat-prompts", false, "one set of prompts, used again by the warm-up and every pass: reads what the prefix cache gives")
+	c.add("seed", "", "N", "seed of the prompts; without it one is drawn and recorded", func(s string) string {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return "a whole number from 0 to 18446744073709551615"
+		}
+		o.seed = n
+		return ""
+	})
+	c.add("extra-body", "", "JSON", "members to add to each request body", o.setExtraBody)
+
+	c.add("header", "", "NAME:VALUE", "header to add to each request; may be given again", o.setHeader)
+	c.StringVar(&in.keyFile, "api-key-file", "", "file that holds the API key; else OPENAI_API_KEY, and no key when that is unset")
+	c.BoolVar(&o.insecure, "insecure", false, "accept any certificate of an https server")
+	c.span("timeout", &o.timeout, "10m", "longest a request may take; an answer that falls silent for a minute ends sooner", false)
+	c.choice("stamps", &o.stamps, "", benchStamps, "where arrival times come from: ktime (the kernel) or read; without it the best there is")
+
+	c.choice("device", &in.device, "auto", benchDevices, "what the server must run on: auto, cuda, rocm or cpu; held against the receipt")
+	c.StringVar(&o.output, "output", "", "write PREFIX.csv, PREFIX.json, samples and evidence as rows complete")
+	c.BoolVar(&o.requireVerified, "require-verified", false, "exit 4 unless every row is verified")
+	c.BoolVarP(&o.verbose, "verbose", "v", false, "say more on stderr: receipt, prompts, load time, peak memory")
+	return in
+}
+
+// finish checks what several flags say together and fills in what was left out.
+func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positional bool) {
+	wrong := func(format string, a ...any) { *c.problems = append(*c.problems, fmt.Sprintf(format, a...)) }
+	switch {
+	case fs.NArg() == 1:
+		o.model = fs.Arg(0)
+	case fs.NArg() > 1 && positional:
+		wrong("%s: want at most one MODEL; flags begin with --", strings.Join(fs.Args(), " "))
+	}
+	given := fs.Changed
+	if given("isl") || given("osl") {
+		if given("cells") {
+			wrong("--cells with --isl or --osl: want one of them; --isl 512 --osl 256 is --cells 512:256")
+		}
+		one := shape{128, 128}
+		if given("isl") {
+			one.isl = max(1, in.isl)
+		}
+		if given("osl") {
+			one.osl = max(1, in.osl)
+		}
+		o.shapes = []shape{one}
+	}
+	for _, s := range o.shapes {
+		if o.sharedPrefix >= s.isl {
+			wrong("--shared-prefix %d: want fewer tokens than the prompt of shape %s, or other --cells", o.sharedPrefix, s)
+		}
+	}
+	if in.unique && o.repeatPrompts {
+		wrong("--unique-prompts with --repeat-prompts: want one of them")
+	}
+	o.protocol = row.Passes
+	if in.numPrompts || given("duration") {
+		o.protocol = row.Sustained
+		if in.numPrompts && given("duration") {
+			wrong("--num-prompts with --duration: want one of them")
+		}
+		if given("iters") {
+			wrong("--iters with --num-prompts or --duration: want --repeats; iterations belong to the protocol passes")
+		}
+		for _, n := range o.ladder {
+			if o.requests > 0 && o.requests < n {
+				wrong("--num-prompts %d: want at least the concurrency %d, or auto", o.requests, n)
+			}
+		}
+	}
+	if given("device") {
+		o.device = in.device
+	}
+	if !given("seed") {
+		o.seed = rand.Uint64()
+	}
+	if o.output != "" && (strings.HasSuffix(o.output, "/") || o.output == "." || o.output == "..") {
+		wrong("--output %s: want a file prefix such as out/run, not a folder", o.output)
+	}
+	o.readKey(in.keyFile, wrong)
+	o.needsServer(given, wrong)
+}
+
+// needsServer finds flags that mean nothing to the embedded engine.
+func (o *benchOptions) needsServer(given func(string) bool, wrong func(string, ...any)) {
+	if given("base-url") {
+		return
+	}
+	if o.model != "" {
+		return // told with the commands that would work
+	}
+	for _, name := range []string{"engine", "recipe", "insecure", "api-key-file", "require-verified"} {
+		if given(name) {
+			wrong("--%s without --base-url: want --base-url URL of a server; the embedded engine has no use for it", name)
+		}
+	}
+	if o.device == "cuda" || o.device == "rocm" {
+		wrong("--device %s without --base-url: want --base-url URL of a server; the embedded engine runs on the CPU", o.device)
+	}
+}
+
+func (o *benchOptions) setBase(s string) string {
+	const want = "http://HOST:PORT such as http://127.0.0.1:8000, with or without /v1 and with brackets round an IPv6 address"
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
+		u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" || strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "[") {
+		return want
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return want
+		}
+	}
+	if u.User != nil {
+		return want + " and without a user and password (use --header)"
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
+	u.RawPath = ""
+	o.base = u
+	return ""
+}
+
+func (o *benchOptions) setRecipe(s string) string {
+	parts := strings.Split(s, "/")
+	if len(parts) != 4 || slices.Contains(parts, "") {
+		return "MODEL/TARGET/STRATEGY/ENGINE such as llama-3.1-8b/h200-sxm/latency/vllm"
+	}
+	o.recipe = s
+	return ""
+}
+
+func (o *benchOptions) setHeader(s string) string {
+	name, val, ok := strings.Cut(s, ":")
+	name, val = strings.TrimSpace(name), strings.TrimSpace(val)
+	if isSecretName(name) {
+		o.secrets.add(val)
+		_, credentials, _ := strings.Cut(val, " ") // after the scheme of Authorization
+		o.secrets.add(credentials)
+	}
+	if !ok || !isToken(name) || strings.ContainsAny(val, "\r\n\x00") {
+		return `NAME:VALUE such as "X-Tenant: bench"`
+	}
+	o.header.Add(name, val)
+	return ""
+}
+
+// isToken says whether s may name a header field (RFC 9110, token).
+func isToken(s string) bool {
+	for _, r := range s {
+		if r > '~' || r <= ' ' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (o *benchOptions) setExtraBody(s string) string {
+	const want = `a JSON object such as {"top_p": 0.9}`
+	var members map[string]json.RawMessage
+	d := json.NewDecoder(strings.NewReader(s))
+	if err := d.Decode(&members); err != nil || members == nil || d.More() {
+		return want
+	}
+	for key, text := range members {
+		if slices.Contains(ownedKeys, key) {
+			return want + "; " + key + " is set by bench itself"
+		}
+		var tight bytes.Buffer
+		if err := json.Compact(&tight, text); err != nil {
+			return want
+		}
+		if isSecretName(key) {
+			o.secrets.add(strings.Trim(tight.String(), `"`))
+			o.secretKeys = append(o.secretKeys, key)
+		}
+		switch key {
+		case "temperature":
+			o.sampling.Temperature = roofline.Decimal(tight.String())
+			if _, ok := o.sampling.Temperature.Float(); !ok {
+				return want + "; temperature is a number"
+			}
+		case "ignore_eos":
+			if json.Unmarshal(text, &o.sampling.IgnoreEOS) != nil {
+				return want + "; ignore_eos is true or false"
+			}
+		default:
+			o.extraBody[key] = tight.String()
+		}
+	}
+	return ""
+}
+
+// readKey takes the API key from a file or the environment.
+func (o *benchOptions) readKey(file string, wrong func(string, ...any)) {
+	key := os.Getenv("OPENAI_API_KEY")
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			wrong("--api-key-file %s: %s; want a file that holds the key alone", file, reasonOf(err))
+			return
+		}
+		key = string(b)
+	}
+	key = strings.TrimSpace(key)
+	if key == "" {
+		if file != "" {
+			wrong("--api-key-file %s: empty; want a file that holds the key alone", file)
+		}
+		return
+	}
+	o.secrets.add(key)
+	if strings.ContainsAny(key, "\r\n\x00 ") {
+		wrong("the API key holds a space or a line break; want the key alone")
+		return
+	}
+	if o.base != nil && o.header.Get("Authorization") == "" {
+		o.header.Set("Authorization", "Bearer "+key)
+	}
+}
+
+// reasonOf is an error without the operation and path that file errors repeat.
+func reasonOf(err error) string {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+func (o *benchOptions) setEngine(s string) string {
+	if !slices.Contains(benchEngines, s) {
+		return strings.Join(benchEngines, " or ")
+	}
+	o.engine = s
+	return ""
+}

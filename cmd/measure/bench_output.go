@@ -1,0 +1,111 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
+)
+
+// output keeps a run as it grows: the report, and what the files beside it hold. Each
+// finished row is on disk before the next begins. Files are replaced whole, samples and
+// evidence before the report that points at them, so that a run killed at any moment
+// leaves files that read back.
+type output struct {
+	prefix   string // "" writes no files
+	stdout   io.Writer
+	report   *row.Report
+	evidence []row.Evidence // the run's own line, then one a row
+	seeds    []row.SeedColumns
+	samples  [][]row.Sample // of each row, for the verdicts at the end
+}
+
+// begin prints the CSV's header and, with a prefix, writes the CSV file, so that a
+// folder that can't be written to is found before anything is measured.
+func (o *output) begin() error {
+	if _, err := io.WriteString(o.stdout, rowfile.CSVHeader+"\n"); err != nil {
+		return err
+	}
+	if o.prefix == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(o.prefix), 0o755); err != nil {
+		return err
+	}
+	if err := o.removeOlder(); err != nil {
+		return err
+	}
+	return rowfile.WriteFile(o.prefix+".csv", []byte(rowfile.CSVHeader+"\n"))
+}
+
+// removeOlder takes away what an earlier run left under the same prefix: its samples
+// would otherwise lie beside a report that is not theirs.
+func (o *output) removeOlder() error {
+	old := []string{o.prefix + ".json", rowfile.EvidenceFile(o.prefix + ".json")}
+	beside, err := os.ReadDir(filepath.Dir(o.prefix))
+	if err != nil {
+		return err
+	}
+	for _, e := range beside {
+		number, isOurs := strings.CutPrefix(e.Name(), filepath.Base(o.prefix)+".")
+		number, isSamples := strings.CutSuffix(number, ".samples.jsonl.gz")
+		if _, err := strconv.Atoi(number); isOurs && isSamples && err == nil {
+			old = append(old, filepath.Join(filepath.Dir(o.prefix), e.Name()))
+		}
+	}
+	for _, name := range old {
+		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// add takes a measured row in, gives it its id, prints its CSV line and writes the files.
+func (o *output) add(m *measured) error {
+	packed, err := rowfile.EncodeSamples(m.samples)
+	if err != nil {
+		return err
+	}
+	o.evidence = append(o.evidence, m.evidence)
+	evidence, sums, err := rowfile.EncodeEvidence(o.evidence)
+	if err != nil {
+		return err
+	}
+	n := len(o.report.Rows)
+	sum := rowfile.SHA256(packed)
+	file := rowfile.SamplesFile(o.prefix+".json", n)
+	m.row.Samples = row.SamplesRef{File: filepath.Base(file), SHA256: sum}
+	m.row.Proof = row.Proof{Samples: &sum, Evidence: &sums[n+1]}
+	o.report.Rows = append(o.report.Rows, m.row)
+	o.seeds = append(o.seeds, m.seed)
+	o.samples = append(o.samples, m.samples)
+	if o.report.Rows[n].ID, err = rowfile.ID(o.report, n); err != nil {
+		return err
+	}
+	csv := rowfile.CSV(o.report, o.seeds)
+	lines := strings.SplitAfter(string(csv), "\n")
+	if _, err := io.WriteString(o.stdout, lines[n+1]); err != nil {
+		return err
+	}
+	if o.prefix == "" {
+		return nil
+	}
+	data, err := rowfile.Encode(o.report)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{file, packed}, {rowfile.EvidenceFile(o.prefix + ".json"), evidence}, {o.prefix + ".json", data}, {o.prefix + ".csv", csv}} {
+		if err := rowfile.WriteFile(f.name, f.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

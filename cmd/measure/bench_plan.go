@@ -1,0 +1,136 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/row"
+)
+
+// shape is a prompt length and an output length in tokens: one entry of --cells.
+type shape struct{ isl, osl int64 }
+
+func (s shape) String() string {
+	return strconv.FormatInt(s.isl, 10) + ":" + strconv.FormatInt(s.osl, 10)
+}
+
+// The default sweep: balanced, prefill-heavy and decode-heavy, each alone and under load.
+var (
+	defaultShapes = []shape{{128, 128}, {2048, 128}, {128, 1024}}
+	defaultLadder = []int64{1, 4, 8}
+)
+
+// parseShapes reads "512:256,4096:64"; ok is false where any entry is not ISL:OSL with
+// both at least 1.
+func parseShapes(s string) (shapes []shape, ok bool) {
+	for _, part := range strings.Split(s, ",") {
+		isl, osl, found := strings.Cut(strings.TrimSpace(part), ":")
+		i, iOK := parseCount(isl)
+		o, oOK := parseCount(osl)
+		if !found || !iOK || !oOK || slices.Contains(shapes, shape{i, o}) {
+			return nil, false
+		}
+		shapes = append(shapes, shape{i, o})
+	}
+	return shapes, true
+}
+
+// parseLadder reads "1,4,16" into ascending order, so that the c=1 row which
+// speedup_vs_c1 divides by is measured before the rows that need it.
+func parseLadder(s string) (ladder []int64, ok bool) {
+	for _, part := range strings.Split(s, ",") {
+		c, cOK := parseCount(strings.TrimSpace(part))
+		if !cOK || slices.Contains(ladder, c) {
+			return nil, false
+		}
+		ladder = append(ladder, c)
+	}
+	slices.Sort(ladder)
+	return ladder, true
+}
+
+// parseCount reads a whole number from 1 to a million: lengths, streams, requests.
+func parseCount(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && n >= 1 && n <= 1_000_000
+}
+
+// planned is one row to be measured.
+type planned struct {
+	shape
+	concurrency int64
+	seed        uint64
+	workload    row.Workload
+}
+
+// plan lists the rows in the order they are measured: shape by shape, up the ladder.
+func (o *benchOptions) plan() []planned {
+	var rows []planned
+	for _, s := range o.shapes {
+		for _, c := range o.ladder {
+			p := planned{shape: s, concurrency: c, seed: rowSeed(o.seed, len(rows))}
+			p.workload = o.workload(p)
+			rows = append(rows, p)
+		}
+	}
+	return rows
+}
+
+func (o *benchOptions) workload(p planned) row.Workload {
+	w := row.Workload{
+		Kind:      "text",
+		Protocol:  o.protocol,
+		Endpoint:  o.endpoint,
+		ISL:       p.isl,
+		OSL:       p.osl,
+		Load:      row.Load{Concurrency: &p.concurrency},
+		Prompts:   row.Prompts{Kind: "random", State: row.Cold, SharedPrefix: o.sharedPrefix},
+		Sampling:  o.sampling,
+		ExtraBody: o.shownExtraBody(),
+		Seed:      strconv.FormatUint(p.seed, 10),
+		Warmup:    o.warmup,
+		Repeats:   o.repeats,
+	}
+	if o.repeatPrompts {
+		w.Prompts.State = row.Warm
+	}
+	switch {
+	case o.protocol == row.Passes:
+		iters := o.iters
+		w.Iters = &iters
+	case o.duration > 0:
+		seconds := int64(o.duration.Seconds())
+		w.DurationS = &seconds
+	default:
+		n := o.requests
+		if n == 0 {
+			n = max(20, 10*p.concurrency)
+		}
+		w.Requests = &n
+	}
+	return w
+}
+
+// shownExtraBody is what a report may hold of the members added to each request.
+func (o *benchOptions) shownExtraBody() map[string]string {
+	shown := maps.Clone(o.extraBody)
+	for _, key := range o.secretKeys {
+		shown[key] = `"` + masked + `"`
+	}
+	return shown
+}
+
+// rowSeed is the seed of the run's k-th row. The first row's is the run's own, so any
+// row can be made again by a run of that row alone under its recorded seed; the others
+// are hashed from it, so that no two rows of a run share prompts.
+func rowSeed(run uint64, k int) uint64 {
+	if k == 0 {
+		return run
+	}
+	sum := sha256.Sum256([]byte(strconv.FormatUint(run, 10) + "/" + strconv.Itoa(k)))
+	return binary.BigEndian.Uint64(sum[:8])
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"rowproof/internal/row"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestNotesBeginWithTheSeedsWords(t *testing.T) {
+	w := row.Workload{Protocol: row.Passes, Prompts: row.Prompts{State: row.Cold}, Warmup: 2, Repeats: 1}
+	r := row.Row{Missing: map[string]string{"itl_decode_ms.p99": "99 samples, needs 100"}}
+	got := strings.Join(notes(&w, &r, row.SeedColumns{ITLP50: ptr(4.0)}, []string{simulatedNote}), "; ")
+	if !strings.HasPrefix(got, "prompts=cold (a fresh prompt every iteration; prefill_tok_s prices prompt ingest); protocol=passes; ") {
+		t.Errorf("notes %s", got)
+	}
+	for _, want := range []string{"itl_p99_ms: 99 samples; needs 100", "simulated: not a measurement", "the engine does not say: admitted_tok peak_active_bytes num_allocs num_inflight_park_waits"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("notes lack %q: %s", want, got)
+		}
+	}
+	if strings.ContainsAny(got, ",\"\n") {
+		t.Errorf("notes hold a mark of the CSV: %s", got)
+	}
+
+	w.Prompts.State, w.Prompts.SharedPrefix, w.Warmup = row.Warm, 64, 0
+	w.Protocol, w.Requests, w.Repeats = row.Sustained, ptr(int64(40)), 3
+	r.Counts.CachedTokens = ptr(int64(512))
+	got = strings.Join(notes(&w, &r, row.SeedColumns{}, nil), "; ")
+	if !strings.HasPrefix(got, "prompts=warm (") || !strings.Contains(got, "); shared_prefix=64; protocol=sustained; requests=40; repeats=3; cold start: no warm-up; cached_tok=512;") {
+		t.Errorf("notes %s", got)
+	}
+}
+
+func TestRowSaysWhyItFailed(t *testing.T) {
+	ok := row.Sample{Phase: row.PhaseTimed, Status: row.StatusOK}
+	bad := row.Sample{Phase: row.PhaseTimed, Status: row.StatusError, Reason: "status 400: too long"}
+	late := row.Sample{Phase: row.PhaseDrain, Status: row.StatusError, Reason: "ended by us"}
+	w := &row.Workload{Repeats: 1}
+	for _, c := range []struct {
+		samples []row.Sample
+		want    string
+	}{
+		{[]row.Sample{ok, late}, ""},
+		{[]row.Sample{ok, bad, bad}, "2 of 3 requests failed; the first: status 400: too long"},
+		{[]row.Sample{bad, bad}, "all 2 requests failed; the first: status 400: too long"},
+	} {
+		counts := row.Compute(w, 0, c.samples, nil).Counts
+		if got := whyFailed(w, &counts, c.samples, nil); got != c.want {
+			t.Errorf("said %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestTableAlignsAndNeverPrintsZeroForMissing(t *testing.T) {
+	var b bytes.Buffer
+	writeTable(&b, []tableRow{
+		{shape: shape{128, 128}, concurrency: 1, ttft: ptr(14.375), itl50: ptr(4.7098), itl99: ptr(11.97), outputTokPerS: ptr(194.1), roof: ptr(66.4), verdict: "verified"},
+		{shape: shape{2048, 128}, concurrency: 16, ttft: ptr(464.4), itl50: ptr(6.383), outputTokPerS: ptr(787.7), verdict: "unverified", reason: "label: no --recipe"},
+	})
+	want := strings.TrimPrefix(`
+shape      c  TTFT p50       ITL p50       ITL p99  output      of roof  verdict
+                    ms  ms, all gaps  ms, all gaps   tok/s  %, TPOT p50
+128:128    1      14.4          4.71          12.0     194         66.4  verified
+2048:128  16     464.4          6.38             —     788            —  unverified: label: no --recipe
+`, "\n")
+	if got := b.String(); got != want {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}
+
+func TestReasonsStayOnOneLine(t *testing.T) {
+	got := oneLine("a\nb\x1b[2Jc\u202ed" + strings.Repeat("x", 1000))
+	if strings.ContainsAny(got, "\n\x1b\u202e") || len([]rune(got)) != 501 {
+		t.Errorf("reason %q", got)
+	}
+	if _, err := csv.NewReader(strings.NewReader(oneCell("a,b \"c\"\nd") + "\n")).Read(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"rowproof/internal/engine"
+	"rowproof/internal/host"
+	"rowproof/internal/loadgen"
+	"rowproof/internal/row"
+)
+
+// sweep is a run under way against one server.
+type sweep struct {
+	o       *benchOptions
+	srv     *server
+	ref     host.ServerRef
+	gpus    int64 // 0: unknown
+	started string
+	used    used
+	extra   []string // notes that every row carries
+	bar     *progress
+}
+
+// measured is one row with what proves it.
+type measured struct {
+	row      row.Row
+	samples  []row.Sample
+	evidence row.Evidence
+	seed     row.SeedColumns
+}
+
+// measure runs one planned row to its end. The only error is that of an interrupted
+// run: whatever the server does, there is a row that says so.
+func (s *sweep) measure(ctx context.Context, n int, p planned) (*measured, error) {
+	m := &measured{}
+	w := &p.workload
+	zero, wall := loadgen.Now(), time.Now().UTC()
+	sampler := host.NewSampler(s.ref)
+	sampler.Start(ctx, zero)
+	prompts := s.srv.prompts(w, p.seed, &s.used)
+	var broken error
+	var stats []row.CaptureStats
+	var said []string
+	for repeat := range int(w.Repeats) {
+		spec := s.spec(p, repeat, zero)
+		spec.Build = s.srv.build(w, prompts, repeat)
+		spec.Progress = func(tokens int64, done, planned int) { s.draw(p, repeat, tokens, done, planned, zero) }
+		capture, err := loadgen.Run(ctx, spec)
+		if ctx.Err() != nil {
+			sampler.Stop()
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			broken = err
+			break
+		}
+		m.samples = append(m.samples, engine.Samples(capture)...)
+		capture.Stats.ServerStartedAt = s.started
+		stats = append(stats, capture.Stats)
+		said = append(said, capture.Notes...)
+	}
+	m.evidence = sampler.Stop()
+	m.evidence.Row = int64(n)
+	m.evidence.Zero = wall.Format(time.RFC3339Nano)
+	m.evidence.Capture = stats
+	for i := range m.samples {
+		m.samples[i].Reason = s.o.secrets.scrub(m.samples[i].Reason)
+	}
+	s.compute(m, w, broken, said)
+	return m, nil
+}
+
+// compute fills the row from the samples.
+func (s *sweep) compute(m *measured, w *row.Workload, broken error, said []string) {
+	c := row.Compute(w, s.gpus, m.samples, &m.evidence)
+	m.seed = row.Seed(w, m.samples)
+	m.row = row.Row{
+		Workload: *w, Status: row.StatusOK,
+		Figures: c.Figures, Missing: c.Missing, PerRepeat: c.PerRepeat, Counts: c.Counts, Server: c.Server,
+	}
+	if reason := whyFailed(w, &c.Counts, m.samples, broken); reason != "" {
+		m.row.Status, m.row.Reason = row.StatusError, oneLine(s.o.secrets.scrub(reason))
+	}
+	m.row.Notes = notes(w, &m.row, m.seed, append(said, s.extra...))
+}
+
+// whyFailed says in words what went wrong with a row, or "".
+func whyFailed(w *row.Workload, c *row.Counts, samples []row.Sample, broken error) string {
+	first := ""
+	failed := 0
+	for i := range samples {
+		if !samples[i].OK() && samples[i].Phase != row.PhaseDrain {
+			failed++
+			if first == "" {
+				first = samples[i].Reason
+			}
+		}
+	}
+	switch {
+	case broken != nil && len(samples) == 0:
+		return broken.Error()
+	case broken != nil:
+		return fmt.Sprintf("stopped after %d of %d repeats: %v", repeatsIn(samples), w.Repeats, broken)
+	case c.Completed == 0 && first != "":
+		return fmt.Sprintf("all %d requests failed; the first: %s", failed, first)
+	case c.Completed == 0:
+		return "no timed request completed"
+	case failed > 0:
+		return fmt.Sprintf("%d of %d requests failed; the first: %s", failed, len(samples), first)
+	case c.Completed < c.Planned:
+		return fmt.Sprintf("%d of %d timed requests completed", c.Completed, c.Planned)
+	}
+	return ""
+}
+
+func repeatsIn(samples []row.Sample) int64 {
+	var n int64
+	for i := range samples {
+		n = max(n, samples[i].Repeat+1)
+	}
+	return n
+}
+
+func (s *sweep) spec(p planned, repeat int, zero int64) loadgen.Spec {
+	w := &p.workload
+	spec := loadgen.Spec{
+		Base:        s.srv.base,
+		Header:      s.srv.header,
+		Protocol:    w.Protocol,
+		Concurrency: int(p.concurrency),
+		Warmup:      int(w.Warmup),
+		Repeat:      repeat,
+		Timeout:     s.o.timeout,
+		Stamps:      s.o.stamps,
+		Insecure:    s.o.insecure,
+		Zero:        zero,
+	}
+	switch {
+	case w.Iters != nil:
+		spec.Iters = int(*w.Iters)
+	case w.Requests != nil:
+		spec.Requests = int(*w.Requests)
+	default:
+		spec.Duration = s.o.duration
+	}
+	return spec
+}
+
+func (s *sweep) draw(p planned, repeat int, tokens int64, done, planned int, zero int64) {
+	of := ""
+	if planned > 0 {
+		of = " of " + strconv.Itoa(planned)
+	}
+	seconds := float64(loadgen.Now()-zero) / 1e9
+	s.bar.draw(fmt.Sprintf("%s at c=%d, repeat %d of %d: %d%s requests, about %.0f tok/s",
+		p.shape, p.concurrency, repeat+1, p.workload.Repeats, done, of, float64(tokens)/seconds))
+}
+
+// oneLine keeps a reason readable in a table and a CSV cell.
+func oneLine(s string) string {
+	out := make([]rune, 0, len(s))
+	for _, r := range s {
+		if r < ' ' || r == 0x7f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			r = ' ' // no line breaks, no terminal commands, no change of direction
+		}
+		if out = append(out, r); len(out) == 500 {
+			return string(out) + "…"
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"rowproof/internal/catalog"
+	"rowproof/internal/engine"
+	"rowproof/internal/host"
+	"rowproof/internal/loadgen"
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+// server is what a run measures, as far as it said what it is, and how to ask it.
+type server struct {
+	base      *url.URL
+	header    http.Header
+	insecure  bool
+	model     string          // its id in requests
+	known     *roofline.Model // the catalogue's entry; nil when it has none
+	engine    string          // "" unknown
+	version   string
+	arguments map[string]string // what it reports of its settings
+	extra     map[string]json.RawMessage
+	form      form
+}
+
+func (s *server) simulated() bool { return s.engine == engine.Embedded }
+
+// ref is the server as the host's readings need it.
+func (s *server) ref() host.ServerRef {
+	r := host.ServerRef{
+		Base: s.base, Header: s.header, Insecure: s.insecure,
+		Engine: s.engine, Version: s.version, Model: s.model, Arguments: s.arguments,
+	}
+	if s.arguments != nil {
+		r.ArgumentsFrom = "GET /server_info"
+	}
+	return r
+}
+
+// findServer asks the server what it is and which model to load.
+func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*server, error) {
+	said, err := engine.Probe(ctx, o.base, o.header, o.insecure)
+	var gone *engine.NoServerError
+	var locked *engine.AccessError
+	switch {
+	case errors.As(err, &gone):
+		return nil, refuse(exitNoServer, "%v; start one or name another with --base-url", gone)
+	case errors.As(err, &locked):
+		return nil, refuse(exitNoServer, "%v", locked)
+	case err != nil:
+		return nil, refuse(exitNoServer, "%v", err)
+	}
+	s := &server{
+		base: o.base, header: o.header, insecure: o.insecure,
+		engine: said.Engine, version: said.Version, arguments: settings(said.Info), extra: map[string]json.RawMessage{},
+	}
+	if strings.HasPrefix(s.engine, "unknown") {
+		s.engine = ""
+	}
+	switch {
+	case o.engine == "" || o.engine == s.engine:
+	case o.engine == plainOpenAI || s.engine == "":
+		s.engine = o.engine
+	default:
+		return nil, refuse(exitUsage, "--engine %s: the server says that it is %s; want --engine %s, or none", o.engine, s.engine, s.engine)
+	}
+	var served []string
+	for _, m := range said.Models {
+		served = append(served, m.ID)
+	}
+	if why := said.Unread["/v1/models"]; why != "" && o.model != "" {
+		s.model = o.model // the server lists nothing: it will say whether it knows the name
+	} else if s.model, err = chooseModel(cat, o.model, served); err != nil {
+		return nil, refuse(exitUsage, "%s: %v", o.base.Redacted(), err)
+	}
+	if s.known = knownModel(cat, s.model); s.known == nil && o.model != "" {
+		s.known = knownModel(cat, o.model)
+	}
+	for key, text := range o.extraBody {
+		s.extra[key] = json.RawMessage(text)
+	}
+	return s, nil
+}
+
+// settings flattens what a server reports of itself to one text a name. Values that
+// may be secrets are masked.
+func settings(info json.RawMessage) map[string]string {
+	var members map[string]any
+	d := json.NewDecoder(strings.NewReader(string(info)))
+	d.UseNumber()
+	if info == nil || d.Decode(&members) != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for name, v := range members {
+		switch v.(type) {
+		case map[string]any, []any, nil:
+			continue // nested state is no setting
+		}
+		out[name] = fmt.Sprint(v)
+		if isSecretName(name) {
+			out[name] = masked
+		}
+	}
+	return out
+}
+
+// prompts makes the prompts of one row for this server.
+func (s *server) prompts(w *row.Workload, seed uint64, u *used) *prompts {
+	p := &prompts{seed: seed, length: w.ISL, shared: w.Prompts.SharedPrefix, used: u}
+	if s.form.words {
+		p.lo, p.hi = 0, int64(len(words))
+		p.length = s.form.count(w.ISL)
+		p.shared = min(p.shared, p.length-1)
+	} else {
+		p.lo, p.hi = idRange(s.known)
+	}
+	if w.Prompts.State == row.Warm {
+		p.set = *w.Load.Concurrency
+	}
+	return p
+}
+
+// build returns the maker of a repeat's requests.
+func (s *server) build(w *row.Workload, p *prompts, repeat int) func(seq int) loadgen.Call {
+	o := engine.Options{Engine: s.engine, IgnoreEOS: w.Sampling.IgnoreEOS, Extra: s.extra}
+	if w.Sampling.Temperature != "0" {
+		o.Extra = maps.Clone(s.extra)
+		o.Extra["temperature"] = json.RawMessage(w.Sampling.Temperature)
+	}
+	isl, osl := int(w.ISL), int(w.OSL)
+	return func(seq int) loadgen.Call {
+		units := p.units(repeat, seq)
+		switch {
+		case !s.form.words:
+			return engine.CompletionIDs(s.model, units, osl, o)
+		case w.Endpoint == engine.PathChat:
+			return engine.Chat(s.model, wordsText(units), isl, osl, o)
+		default:
+			return engine.CompletionText(s.model, wordsText(units), isl, osl, o)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// tableRow is one line of the table that closes a run; a nil prints as —.
+type tableRow struct {
+	shape         shape
+	concurrency   int64
+	ttft          *float64
+	itl50, itl99  *float64
+	outputTokPerS *float64
+	roof          *float64 // TPOT's hard floor ÷ measured TPOT
+	verdict       string
+	reason        string
+}
+
+// writeTable aligns the rows under heads that carry unit and percentile.
+func writeTable(w io.Writer, rows []tableRow) {
+	roof := false
+	for _, r := range rows {
+		roof = roof || r.roof != nil
+	}
+	heads := [][2]string{{"shape", ""}, {"c", ""}, {"TTFT p50", "ms"}, {"ITL p50", "ms, all gaps"}, {"ITL p99", "ms, all gaps"}, {"output", "tok/s"}}
+	if roof {
+		heads = append(heads, [2]string{"of roof", "%, TPOT p50"})
+	}
+	heads = append(heads, [2]string{"verdict", ""})
+	column := func(of func(tableRow) *float64) []string {
+		var v []*float64
+		for _, r := range rows {
+			v = append(v, of(r))
+		}
+		return sameDecimals(v)
+	}
+	ttft := column(func(r tableRow) *float64 { return r.ttft })
+	itl50 := column(func(r tableRow) *float64 { return r.itl50 })
+	itl99 := column(func(r tableRow) *float64 { return r.itl99 })
+	rate := column(func(r tableRow) *float64 { return r.outputTokPerS })
+	percent := column(func(r tableRow) *float64 { return r.roof })
+	lines := [][]string{{}, {}}
+	for _, h := range heads {
+		lines[0], lines[1] = append(lines[0], h[0]), append(lines[1], h[1])
+	}
+	for i, r := range rows {
+		line := []string{r.shape.String(), strconv.FormatInt(r.concurrency, 10), ttft[i], itl50[i], itl99[i], rate[i]}
+		if roof {
+			line = append(line, percent[i])
+		}
+		verdict := r.verdict
+		if r.reason != "" {
+			verdict += ": " + r.reason
+		}
+		lines = append(lines, append(line, verdict))
+	}
+	width := make([]int, len(heads))
+	for _, l := range lines {
+		for i, cell := range l {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, l := range lines {
+		var b strings.Builder
+		for i, cell := range l {
+			gap := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			switch {
+			case i == 0:
+				b.WriteString(cell + gap)
+			case i == len(l)-1:
+				b.WriteString("  " + cell)
+			default:
+				b.WriteString("  " + gap + cell)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// sameDecimals prints a column with the decimals that its median calls for, so that
+// its figures can be compared by eye.
+func sameDecimals(column []*float64) []string {
+	var known []float64
+	for _, v := range column {
+		if v != nil {
+			known = append(known, *v)
+		}
+	}
+	decimals := 0
+	if len(known) > 0 {
+		slices.Sort(known)
+		if m := known[(len(known)-1)/2]; m > 0 {
+			decimals = min(2, max(0, 2-int(math.Floor(math.Log10(m)))))
+		}
+	}
+	out := make([]string, len(column))
+	for i, v := range column {
+		out[i] = "—"
+		if v != nil {
+			out[i] = strconv.FormatFloat(*v, 'f', decimals, 64)
+		}
+	}
+	return out
+}
+
+// progress rewrites one line on a terminal, and is silent elsewhere.
+type progress struct {
+	w       io.Writer // nil: not a terminal
+	started time.Time
+	total   int
+	done    int
+	drawn   bool
+}
+
+func newProgress(w io.Writer, total int) *progress {
+	p := &progress{started: time.Now(), total: total}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.w = w
+	}
+	return p
+}
+
+// draw shows the rows done, the time left by the pace so far, and what the row in hand
+// has brought.
+func (p *progress) draw(what string) {
+	if p.w == nil {
+		return
+	}
+	left := ""
+	if p.done > 0 {
+		each := time.Since(p.started) / time.Duration(p.done)
+		left = ", about " + (each * time.Duration(p.total-p.done)).Round(time.Second).String() + " left"
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%d of %d rows%s; %s", p.done, p.total, left, what)
+	p.drawn = true
+}
+
+// clear takes the line away before anything else is written.
+func (p *progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}
