@@ -105,11 +105,12 @@ func readStrategy(f *file, data []byte) *row.Strategy {
 	if n == nil {
 		return s
 	}
-	o := f.object(n, "", "name", "for")
+	o := f.object(n, "", "name", "for", "best_by")
 	s.Name = o.text("name")
 	if _, ok := o.need("for"); ok {
 		s.For = o.prose("for")
 	}
+	s.BestBy = o.oneOf("best_by", row.BestPerUser, row.BestPerGPU)
 	return s
 }
 

@@ -69,6 +69,13 @@ func (r *Recipe) GPUs() int64 {
 
 // Strategy is what a recipe is tuned for.
 type Strategy struct {
-	Name string `json:"name"`
-	For  string `json:"for"`
+	Name   string `json:"name"`
+	For    string `json:"for"`
+	BestBy string `json:"best_by"` // which rate makes a row its best: BestPerUser or BestPerGPU
 }
+
+// What a strategy's rows are compared by.
+const (
+	BestPerUser = "per_user"
+	BestPerGPU  = "per_gpu"
+)

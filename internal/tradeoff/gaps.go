@@ -1,0 +1,318 @@
+package tradeoff
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/roofline"
+)
+
+// What is measured of every recipe, so that cells can stand side by side: the first
+// shape in any case, the others once a recipe has rows.
+var (
+	shapes = [][2]int64{{1024, 256}, {2048, 128}, {128, 1024}}
+	ladder = []int64{1, 4, 16, 64}
+)
+
+// What a run costs beside the hard roof. A start is what engines took on the measured
+// hosts (80 to 250 s); runs reached 0.5 to 0.7 of the roof there.
+const (
+	startSeconds = 180
+	efficiency   = 0.6
+	warmupWaves  = 2
+	leastWaves   = 10 // requests of a repeat: 10 a stream …
+	leastTimed   = 20 // … and at least 20
+)
+
+// Kinds of gap.
+const (
+	GapRecipe = "recipe" // a recipe without rows
+	GapLoad   = "load"   // a concurrency that a measured shape lacks
+	GapShape  = "shape"  // a shape that a measured recipe lacks
+	GapRank   = "rank"   // rows that stand in no ranking
+)
+
+// Gap is something not measured, with what it would cost and how to close it.
+type Gap struct {
+	Rank       int // from 1
+	Kind       string
+	Recipe     string // MODEL/TARGET/STRATEGY/ENGINE
+	Model      string
+	Target     string
+	Strategy   string
+	Engine     string
+	Shape      string // ISL:OSL
+	Loads      []int64
+	What       string   // a sentence
+	Why        string   // a sentence
+	Changes    []string // recommendations that it could change, in words
+	GPUs       int64
+	GPUMinutes *int64 // about; nil when no roof could be computed
+	Basis      string // how the minutes were estimated, or why they were not
+	Command    string // on a shell, against the recipe's server
+}
+
+// Gaps lists what is not measured: of each recipe that can run, the loads of the plan
+// without a row that ranks. The first are those that could change most recommendations a
+// GPU-minute; those that could change none follow, the cheapest first.
+func Gaps(c Catalog, rows []Measured) []Gap {
+	best := leaders(rows)
+	var gaps []Gap
+	for _, id := range slices.Sorted(maps.Keys(c.Recipes)) {
+		if c.Recipes[id] == nil || unfit(c, id) != "" {
+			continue
+		}
+		gaps = append(gaps, recipeGaps(c, id, rows, best)...)
+	}
+	slices.SortStableFunc(gaps, func(a, b Gap) int {
+		return cmp.Or(
+			cmp.Compare(density(b), density(a)),
+			cmp.Compare(minutes(a), minutes(b)),
+			cmp.Compare(a.Recipe, b.Recipe),
+			cmp.Compare(a.Shape, b.Shape))
+	})
+	for i := range gaps {
+		gaps[i].Rank = i + 1
+	}
+	return gaps
+}
+
+// density is recommendations a GPU-minute.
+func density(g Gap) float64 {
+	if g.GPUMinutes == nil || *g.GPUMinutes == 0 {
+		return 0
+	}
+	return float64(len(g.Changes)) / float64(*g.GPUMinutes)
+}
+
+func minutes(g Gap) int64 {
+	if g.GPUMinutes == nil {
+		return math.MaxInt64
+	}
+	return *g.GPUMinutes
+}
+
+// scope is where rows are ranked against each other.
+type scope struct {
+	model    string
+	isl, osl int64
+}
+
+// leader is the best that ranks in a scope, by either rate; 0 when none does.
+type leader struct{ perUser, perGPU float64 }
+
+func leaders(rows []Measured) map[scope]leader {
+	best := map[scope]leader{}
+	for i := range rows {
+		r := &rows[i]
+		if !r.ranks() {
+			continue
+		}
+		s := scope{parts(r.Recipe).model, r.ISL, r.OSL}
+		l := best[s]
+		if r.PerUser != nil {
+			l.perUser = max(l.perUser, *r.PerUser)
+		}
+		if r.PerGPU != nil {
+			l.perGPU = max(l.perGPU, *r.PerGPU)
+		}
+		best[s] = l
+	}
+	return best
+}
+
+// recipeGaps lists one recipe's gaps, one a shape.
+func recipeGaps(c Catalog, id string, rows []Measured, best map[scope]leader) []Gap {
+	measured, unranked := map[load]bool{}, map[load]bool{}
+	known := false
+	for i := range rows {
+		r := &rows[i]
+		if r.Recipe != id || r.Verdict == "withdrawn" {
+			continue
+		}
+		known = true
+		l := load{r.ISL, r.OSL, r.Concurrency}
+		if r.ranks() {
+			measured[l] = true
+		} else {
+			unranked[l] = true
+		}
+	}
+	var gaps []Gap
+	for i, s := range shapes {
+		if i > 0 && !known {
+			break
+		}
+		var open []load
+		have, weak := 0, 0
+		for _, n := range ladder {
+			l := load{s[0], s[1], n}
+			switch {
+			case measured[l]:
+				have++
+				continue
+			case unranked[l]:
+				weak++
+			}
+			open = append(open, l)
+		}
+		if g, ok := shapeGap(c, id, open, have, weak, known, best); ok {
+			gaps = append(gaps, g)
+		}
+	}
+	return gaps
+}
+
+// shapeGap describes the open loads of one shape, ok = false when none of them can run.
+func shapeGap(c Catalog, id string, open []load, have, weak int, known bool, best map[scope]leader) (Gap, bool) {
+	p := parts(id)
+	r := c.Recipes[id]
+	g := Gap{Recipe: id, Model: p.model, Target: p.target, Strategy: p.strategy, Engine: p.engine, GPUs: r.GPUs()}
+	_, _, why := Query(c, id)
+	seconds := float64(startSeconds)
+	var top roofs
+	var kept []load
+	for _, l := range open {
+		f := roofsOf(c, id, l)
+		if why == "" && !f.ok {
+			continue // does not fit: more streams than the cache holds
+		}
+		kept = append(kept, l)
+		top.perUser = max(top.perUser, f.perUser)
+		top.perGPU = max(top.perGPU, f.perGPU)
+		requests := max(leastTimed, leastWaves*l.concurrency)
+		waves := float64((requests+l.concurrency-1)/l.concurrency + warmupWaves)
+		seconds += minRepeats * float64(waves*f.waveSeconds) / efficiency
+	}
+	if len(kept) == 0 {
+		return g, false
+	}
+	for _, l := range kept {
+		g.Loads = append(g.Loads, l.concurrency)
+	}
+	g.Shape = itoa(kept[0].isl) + ":" + itoa(kept[0].osl)
+	at := scope{p.model, kept[0].isl, kept[0].osl}
+	switch {
+	case !known:
+		g.Kind = GapRecipe
+	case weak == len(kept):
+		g.Kind = GapRank
+	case have+weak > 0:
+		g.Kind = GapLoad
+	default:
+		g.Kind = GapShape
+	}
+	g.What = what(c, g)
+	g.Why, g.Changes = reason(g, at, top, best[at], why)
+	if why != "" {
+		g.Basis = "not estimated: " + why
+	} else {
+		n := int64(math.Ceil(float64(g.GPUs) * seconds / 60))
+		g.GPUMinutes = &n
+		g.Basis = plural(g.GPUs, "GPU") + " × (" + itoa(startSeconds) + " s to start, then at each load " +
+			itoa(minRepeats) + " repeats of " + itoa(warmupWaves) + " warm-up waves and 10 requests a stream (20 at least), at " +
+			itoa(int64(efficiency*100)) + "% of the hard roof)"
+	}
+	g.Command = command(g)
+	return g, true
+}
+
+func what(c Catalog, g Gap) string {
+	name, target, strategy := g.Model, g.Target, g.Strategy
+	if m := c.Models[g.Model]; m != nil && m.Name != "" {
+		name = m.Name
+	}
+	if t := c.Targets[g.Target]; t != nil && t.Name != "" {
+		target = t.Name
+	}
+	if s := c.Strategies[g.Strategy]; s != nil && s.Name != "" {
+		strategy = strings.ToLower(s.Name)
+	}
+	cell := name + " on " + target + " · " + strategy + " · " + g.Engine
+	at := g.Shape + " at c = " + list(g.Loads)
+	switch g.Kind {
+	case GapRecipe:
+		return cell + ": no row yet; " + at
+	case GapRank:
+		return cell + ": no row that ranks; " + at
+	case GapLoad:
+		return cell + ": " + g.Shape + " has no row that ranks at c = " + list(g.Loads)
+	default:
+		return cell + ": no row of the shape " + at
+	}
+}
+
+// reason says why a gap matters, and which recommendations its roof could change.
+func reason(g Gap, at scope, top roofs, best leader, unknown string) (string, []string) {
+	if unknown != "" {
+		return "What it could reach is not known: " + unknown + ".", nil
+	}
+	first := best.perUser == 0 && best.perGPU == 0
+	var changes []string
+	say := func(what string, roof, held float64) string {
+		if roof <= held {
+			return ""
+		}
+		changes = append(changes, at.model+" at "+g.Shape+", "+what)
+		return what + ", where its roof is " + roofline.Number(roof) + " and the best measured " + roofline.Number(held)
+	}
+	user := say("tok/s for each user", top.perUser, best.perUser)
+	gpu := say("output tok/s per GPU", top.perGPU, best.perGPU)
+	var s string
+	switch {
+	case first:
+		s = "Nothing of " + at.model + " ranks at " + g.Shape + " yet: this would be its first recommendation."
+	case user != "" && gpu != "":
+		s = "It could take rank 1 for " + user + ", and for " + gpu + "."
+	case user+gpu != "":
+		s = "It could take rank 1 for " + user + gpu + "."
+	case g.Kind == GapLoad:
+		s = "It cannot take rank 1, but where latency gives way to throughput is read between measured loads."
+	default:
+		s = "It cannot take rank 1: even its roof lies below what is measured. It would fill the comparison."
+	}
+	if g.Kind == GapRank {
+		s = "Its rows stand in no ranking: verified, sustained, three repeats are needed. " + s
+	}
+	return s, changes
+}
+
+// command is the run that closes a gap, against a server that listens where the
+// recipe's launch command puts it.
+func command(g Gap) string {
+	loads := make([]string, len(g.Loads))
+	for i, n := range g.Loads {
+		loads[i] = itoa(n)
+	}
+	name := strings.ReplaceAll(g.Recipe, "/", "-") + "-" + strings.ReplaceAll(g.Shape, ":", "x")
+	return "measure bench " + g.Model + " --recipe " + g.Recipe + " --base-url http://127.0.0.1:8000 --cells " + g.Shape +
+		" --concurrency " + strings.Join(loads, ",") + " --num-prompts auto --repeats " + itoa(minRepeats) + " --output " + name
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return itoa(n) + " " + noun + "s"
+}
+
+// list writes numbers as a person would: 1, 4 and 16.
+func list(ns []int64) string {
+	var b strings.Builder
+	for i, n := range ns {
+		switch {
+		case i > 0 && i == len(ns)-1:
+			b.WriteString(" and ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(itoa(n))
+	}
+	return b.String()
+}
