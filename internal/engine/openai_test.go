@@ -1,0 +1,238 @@
+package engine
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"rowproof/internal/row"
+)
+
+// say is what a sample says, free of times.
+type say struct {
+	status, reason   string // the reason need only contain this
+	isl, osl, cached int64  // -1: null
+	chunks           int
+	n                []int64
+	answer           int64 // 0: left out
+	from             string
+	total            int64 // -1: left out
+}
+
+func said(s row.Sample) say {
+	v := func(p *int64) int64 {
+		if p == nil {
+			return -1
+		}
+		return *p
+	}
+	a := int64(0)
+	if s.Answer != nil {
+		a = *s.Answer
+	}
+	return say{s.Status, s.Reason, v(s.ISL), v(s.OSL), v(s.Cached), len(s.T), s.N, a, s.TokensFrom, v(s.UsageTotal)}
+}
+
+func (w say) compare(t *testing.T, s row.Sample) {
+	t.Helper()
+	got := said(s)
+	if !strings.Contains(got.reason, w.reason) || w.reason == "" && got.reason != "" {
+		t.Errorf("reason %q, want %q in it", got.reason, w.reason)
+	}
+	got.reason, w.reason = "", ""
+	if !reflect.DeepEqual(got, w) {
+		t.Errorf("got  %+v\nwant %+v", got, w)
+	}
+}
+
+var recorded = []struct {
+	file string
+	want say
+}{
+	{"vllm/completions-stream.txt", say{"ok", "", 6, 5, 0, 5, nil, 0, "", -1}},
+	{"vllm/chat-stream.txt", say{"ok", "", 4, 5, 0, 5, nil, 0, "", -1}},
+	// One of its three tokens prints nothing.
+	{"vllm/chat-stream-ids.txt", say{"ok", "", 4, 3, 0, 3, nil, 0, "", -1}},
+	{"sglang/completions-stream.txt", say{"ok", "", 6, 5, 5, 5, nil, 0, "", -1}},
+	{"sglang/chat-stream.txt", say{"ok", "", 4, 5, 3, 5, nil, 0, "", -1}},
+	{"field/error-field.sse", say{"error", "prompt of 19185 tokens does not fit a context of 16384 (code 400)", -1, -1, -1, 2, nil, 0, "chunks", -1}},
+	{"field/unframed.sse", say{"error", "prompt of 19185 tokens does not fit a context of 16384 (code 400)", -1, -1, -1, 0, nil, 0, "chunks", -1}},
+	{"field/parts.sse", say{"ok", "", 6, 4, -1, 4, nil, 2, "", -1}},
+	{"field/done-unterminated.sse", say{"ok", "", 4, 3, -1, 3, nil, 0, "", -1}},
+	{"field/no-done.sse", say{"error", "ended without [DONE]", 4, 3, -1, 3, nil, 0, "", -1}},
+	{"field/cut.sse", say{"error", "ended inside an event", -1, -1, -1, 3, nil, 0, "chunks", -1}},
+	{"field/hole.sse", say{"ok", "prompt 20 + completion 198 = 218, total 623, 405 in neither", 20, 198, -1, 3, nil, 1, "", 623}},
+	{"field/zero.sse", say{"ok", "total − prompt = 60 = reasoning_tokens", 21, -1, -1, 1, nil, -1, "", 81}},
+}
+
+func TestRecordedStreams(t *testing.T) {
+	for _, c := range recorded {
+		body := fixture(t, c.file)
+		for split, parts := range map[string][][]byte{
+			"a frame a write": frames(body),
+			"a byte a write":  every(body, 1),
+			"seven bytes":     every(body, 7),
+			"all at once":     {body},
+		} {
+			t.Run(c.file+"/"+split, func(t *testing.T) {
+				s, _ := one(t, &player{parts: parts})
+				c.want.compare(t, s)
+			})
+		}
+		t.Run(c.file+"/CRLF", func(t *testing.T) {
+			crlf := []byte(strings.ReplaceAll(string(body), "\n", "\r\n"))
+			s, _ := one(t, &player{parts: every(crlf, 3)})
+			c.want.compare(t, s)
+		})
+	}
+}
+
+// The body is cut in two at every byte: wherever a read ends, the answer is the same.
+func TestSplitAtEveryByte(t *testing.T) {
+	body := fixture(t, "field/parts.sse")
+	want := say{"ok", "", 6, 4, -1, 4, nil, 2, "", -1}
+	for i := 1; i < len(body); i++ {
+		s, _ := one(t, &player{parts: [][]byte{body[:i], body[i:]}})
+		want.compare(t, s)
+		if t.Failed() {
+			t.Fatalf("cut after byte %d", i)
+		}
+	}
+}
+
+const (
+	role    = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` + "\n\n"
+	hello   = `data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}` + "\n\n"
+	thought = `data: {"choices":[{"index":0,"delta":{"reasoning":"Hm"}}]}` + "\n\n"
+	usage2  = `data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}` + "\n\n"
+	end     = "data: [DONE]\n\n"
+)
+
+func TestMadeStreams(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       say
+	}{
+		{"only the end mark", end, say{"error", "ended with no content", -1, -1, -1, 0, nil, 0, "chunks", -1}},
+		{"nothing", "", say{"error", "the server sent nothing", -1, -1, -1, 0, nil, 0, "chunks", -1}},
+		{"role only", role + usage2 + end, say{"error", "ended with no content", 3, 2, -1, 0, nil, 0, "", -1}},
+		{"no usage", role + hello + hello + end, say{"ok", "", -1, -1, -1, 2, nil, 0, "chunks", -1}},
+		{"error before content", role + `data: {"error":{"message":"out of memory","code":500}}` + "\n\n" + end,
+			say{"error", "out of memory (code 500)", -1, -1, -1, 0, nil, 0, "chunks", -1}},
+		{"error half-way", hello + hello + `data: {"error":"engine died"}` + "\n\n" + end,
+			say{"error", "engine died", -1, -1, -1, 2, nil, 0, "chunks", -1}},
+		{"error by event name", hello + "event: error\ndata: {\"message\":\"too slow\"}\n\n",
+			say{"error", "too slow", -1, -1, -1, 1, nil, 0, "chunks", -1}},
+		{"not JSON", hello + "data: {\"choices\"\n\n" + end, say{"error", "an event is not JSON", -1, -1, -1, 1, nil, 0, "chunks", -1}},
+		{"keep-alives", ": ping\n\n" + role + ": ping\n\n" + hello + hello + ": ping\n" + usage2 + end,
+			say{"ok", "", 3, 2, -1, 2, nil, 0, "", -1}},
+		{"usage disagrees with the chunks", hello + hello + hello + usage2 + end,
+			say{"ok", "usage says 2 tokens, 3 chunks carried content, and none says how many", 3, 2, -1, 3, nil, 0, "", -1}},
+		{"reasoning, then the answer", role + thought + hello + usage2 + end, say{"ok", "", 3, 2, -1, 2, nil, 1, "", -1}},
+		{"reasoning and no answer", role + thought + thought + usage2 + end, say{"ok", "", 3, 2, -1, 2, nil, -1, "", -1}},
+		{"a tool call is content", role + `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f"}}]}}]}` + "\n\n" + hello + usage2 + end,
+			say{"ok", "", 3, 2, -1, 2, nil, 0, "", -1}},
+		{"usage is no number", hello + `data: {"choices":[],"usage":{"prompt_tokens":"3","completion_tokens":-1,"total_tokens":null}}` + "\n\n" + end,
+			say{"ok", "", -1, -1, -1, 1, nil, 0, "chunks", -1}},
+		{"aborted by the server", hello + `data: {"choices":[{"delta":{},"finish_reason":"abort"}]}` + "\n\n" + end,
+			say{"error", "finish_reason is abort", -1, -1, -1, 1, nil, 0, "chunks", -1}},
+		{"several tokens a chunk, by ids", `data: {"choices":[{"text":"a b","token_ids":[1,2]}]}` + "\n\n" + `data: {"choices":[{"text":"","token_ids":[3]}]}` + "\n\n" + end,
+			say{"ok", "", -1, -1, -1, 2, []int64{2, 1}, 0, "token_ids", -1}},
+		{"several tokens a chunk, by running usage", running("a b", 2) + running("", 2) + running("c", 3) + running("", 5) + final(5) + end,
+			say{"ok", "", 3, 5, -1, 3, []int64{2, 1, 2}, 0, "", -1}},
+		{"one token in two chunks", running("a", 1) + running("b", 1) + running("c", 2) + final(2) + end,
+			say{"ok", "", 3, 2, -1, 3, []int64{1, 0, 1}, 0, "", -1}},
+		{"running usage and another total", running("a", 1) + running("b", 2) + final(4) + end,
+			say{"ok", "usage says 4 tokens, the chunks 2", 3, 4, -1, 2, nil, 0, "", -1}},
+		{"usage on the last content chunk", hello + `data: {"choices":[{"delta":{"content":"!"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}` + "\n\n" + end,
+			say{"ok", "", 3, 2, -1, 2, nil, 0, "", -1}},
+		{"a burst", `data: {"choices":[{"text":"all of it"}],"usage":{"prompt_tokens":3,"completion_tokens":32,"total_tokens":35}}` + "\n\n" + end,
+			say{"ok", "", 3, 32, -1, 1, []int64{32}, 0, "", -1}},
+		{"markup in the error", `data: {"error":{"message":"<b>\u202e\u0007no"}}` + "\n\n", say{"error", `<b>\u202e\ano`, -1, -1, -1, 0, nil, 0, "chunks", -1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := one(t, &player{parts: every([]byte(c.body), 11)})
+			c.want.compare(t, s)
+		})
+	}
+}
+
+func running(text string, n int) string {
+	c := strconv.Itoa(n)
+	return `data: {"choices":[{"index":0,"text":"` + text + `"}],"usage":{"prompt_tokens":3,"completion_tokens":` + c + `,"total_tokens":` + strconv.Itoa(3+n) + `}}` + "\n\n"
+}
+
+func final(n int) string {
+	return strings.Replace(running("", n), `[{"index":0,"text":""}]`, "[]", 1)
+}
+
+func TestRefusals(t *testing.T) {
+	page := "<html><body><h1>503 Service\tUnavailable</h1>" + strings.Repeat("x", 5000)
+	for _, c := range []struct{ name, answer, want string }{
+		{"no such model", string(fixture(t, "vllm/error-model.txt")), "HTTP 404: The model `nope` does not exist. (code 404)"},
+		{"too long", string(fixture(t, "vllm/error-too-long.txt")), "HTTP 400: max_tokens=9000 cannot be greater than max_model_len"},
+		{"a page", "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/html\r\nContent-Length: " + strconv.Itoa(len(page)) + "\r\n\r\n" + page,
+			`HTTP 503: <html><body><h1>503 Service\tUnavailable</h1>xxx`},
+		{"JSON and no stream", "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{\"choices\":[]}", "the server did not stream"},
+		{"cut short", "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + hello, "the server closed the connection before the response was whole"},
+		{"no HTTP", "SSH-2.0-OpenSSH\r\n\r\n", "not with an HTTP/1 status line"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := one(t, &player{head: c.answer})
+			if s.Status != "error" || !strings.Contains(s.Reason, c.want) {
+				t.Errorf("%s: %q, want %q", s.Status, s.Reason, c.want)
+			}
+			if len(s.Reason) > 400 {
+				t.Errorf("a reason of %d bytes", len(s.Reason))
+			}
+		})
+	}
+}
+
+// An error event comes with HTTP 200 and a proper end mark.
+func TestErrorUnderHTTP200(t *testing.T) {
+	whole := string(fixture(t, "vllm/error-token-range.txt"))
+	_, body, _ := strings.Cut(whole, "\r\n\r\n")
+	s, _ := one(t, &player{parts: frames([]byte(body))})
+	say{"error", "Token id 999999 is out of vocabulary (code 400)", -1, -1, -1, 0, nil, 0, "chunks", -1}.compare(t, s)
+}
+
+func TestUnknownPartIsContentAndNamedOnce(t *testing.T) {
+	part := `data: {"choices":[{"delta":{"content":[{"type":"hologram","x":1}]}}]}` + "\n\n"
+	s, c := one(t, &player{parts: frames([]byte(part + part + usage2 + end))})
+	say{"ok", "", 3, 2, -1, 2, nil, 0, "", -1}.compare(t, s)
+	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "hologram") {
+		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+// The arrival of each content chunk lies where the server's own clock says it was
+// written: never before the write began, and behind its end by what the machine takes
+// to hand a segment over.
+func TestArrivalsAreTheWritesOnTheServersClock(t *testing.T) {
+	p := &player{parts: frames(fixture(t, "field/parts.sse")), gap: 10 * time.Millisecond}
+	s, c := one(t, p)
+	content := []int{2, 3, 5, 6} // the parts that carry something
+	if len(s.T) != len(content) {
+		t.Fatalf("%d content chunks, want %d", len(s.T), len(content))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sent := c.Outcomes[0].Sent
+	at := int64(0)
+	for i, part := range content {
+		at += s.T[i]
+		earliest, latest := (p.wrote[part][0]-sent)/1000-1, (p.wrote[part][1]-sent)/1000+5000
+		if at < earliest || at > latest {
+			t.Errorf("chunk %d arrived at %d µs, written between %d and %d", i, at, earliest, latest)
+		}
+	}
+	if s.Sent < s.Enqueued || s.Enqueued < 0 {
+		t.Errorf("enqueued %d, sent %d", s.Enqueued, s.Sent)
+	}
+	if c.Stats.Unstamped != 0 || c.Stats.SharedStamps != 0 {
+		t.Errorf("%+v", c.Stats)
+	}
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"rowproof/internal/loadgen"
+	"rowproof/internal/row"
+)
+
+func fixture(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// player answers every request with one recorded answer over raw sockets, so that a
+// test says which bytes leave in which write.
+type player struct {
+	head  string   // "" for an event stream in chunked coding
+	parts [][]byte // each is one write (one chunk, in chunked coding)
+	gap   time.Duration
+	reset bool // close the connection in the middle, after the parts
+
+	mu    sync.Mutex
+	wrote [][2]int64 // before and after each part's write
+}
+
+const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+func (p *player) serve(t *testing.T) *url.URL {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.answer(c)
+		}
+	}()
+	return &url.URL{Scheme: "http", Host: l.Addr().String()}
+}
+
+func (p *player) answer(c net.Conn) {
+	defer c.Close()
+	in := bufio.NewReader(c)
+	for {
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, req.Body)
+		chunked := p.head == ""
+		if chunked {
+			io.WriteString(c, streamHead)
+		} else {
+			io.WriteString(c, p.head)
+		}
+		for i, part := range p.parts {
+			if i > 0 && p.gap > 0 {
+				time.Sleep(p.gap)
+			}
+			if chunked {
+				part = fmt.Appendf(nil, "%x\r\n%s\r\n", len(part), part)
+			}
+			before := loadgen.Now()
+			c.Write(part)
+			after := loadgen.Now()
+			p.mu.Lock()
+			p.wrote = append(p.wrote, [2]int64{before, after})
+			p.mu.Unlock()
+		}
+		if !chunked || p.reset {
+			return
+		}
+		io.WriteString(c, "0\r\n\r\n")
+	}
+}
+
+// frames cuts a body after each blank line, as a server writes it.
+func frames(body []byte) [][]byte {
+	var out [][]byte
+	for len(body) > 0 {
+		n := bytes.Index(body, []byte("\n\n"))
+		if n < 0 {
+			return append(out, body)
+		}
+		out = append(out, body[:n+2])
+		body = body[n+2:]
+	}
+	return out
+}
+
+// every cuts a body into pieces of n bytes.
+func every(body []byte, n int) [][]byte {
+	var out [][]byte
+	for len(body) > n {
+		out = append(out, body[:n])
+		body = body[n:]
+	}
+	return append(out, body)
+}
+
+func spec(base *url.URL) loadgen.Spec {
+	return loadgen.Spec{
+		Base: base, Protocol: row.Passes, Concurrency: 1, Iters: 1,
+		Build: func(int) loadgen.Call {
+			return CompletionIDs("m", []int{1, 2, 3}, 4, Options{})
+		},
+		Timeout: 10 * time.Second, Zero: loadgen.Now(),
+	}
+}
+
+func one(t *testing.T, p *player) (row.Sample, *loadgen.Capture) {
+	t.Helper()
+	c, err := loadgen.Run(context.Background(), spec(p.serve(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Samples(c)
+	if len(s) != 1 {
+		t.Fatalf("%d samples", len(s))
+	}
+	return s[0], c
+}

@@ -1,0 +1,137 @@
+package loadgen
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// feedAll feeds raw in reads of n bytes, the i-th of them stamped i.
+func feedAll(t *testing.T, raw string, n int) (*response, error) {
+	t.Helper()
+	r := new(response)
+	r.reset(nil, nil)
+	for i := int64(0); len(raw) > 0 && r.state != whole; i++ {
+		k := min(n, len(raw))
+		used, err := r.feed([]byte(raw[:k]), i)
+		if err != nil {
+			return r, err
+		}
+		if used != k && r.state != whole {
+			t.Fatalf("took %d of %d bytes of a response that is not whole", used, k)
+		}
+		raw = raw[k:]
+	}
+	return r, nil
+}
+
+var responses = []struct{ name, raw, body string }{
+	{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n!\r\n0\r\n\r\n", "hello!"},
+	{"chunked with a trailer", "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n", "0123456789"},
+	{"length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello"},
+	{"line feeds alone", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", "hi"},
+	{"an interim response first", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+	{"empty", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""},
+}
+
+func TestResponsesInReadsOfAnySize(t *testing.T) {
+	for _, c := range responses {
+		for n := 1; n <= len(c.raw); n++ {
+			r, err := feedAll(t, c.raw, n)
+			if err != nil || string(r.body) != c.body || r.state != whole || r.status != 200 {
+				t.Fatalf("%s in reads of %d: %q, state %d, status %d, %v", c.name, n, r.body, r.state, r.status, err)
+			}
+		}
+	}
+}
+
+// Every body byte lies under the stamp of the read that carried it.
+func TestStampsAreOfTheReadThatCarriedTheByte(t *testing.T) {
+	raw := responses[0].raw
+	for n := 1; n <= len(raw); n++ {
+		r, err := feedAll(t, raw, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(off int) int64 {
+			for _, s := range r.stamps {
+				if s.Off > int64(off) {
+					return s.At
+				}
+			}
+			t.Fatalf("body byte %d has no stamp", off)
+			return 0
+		}
+		data := strings.Index(raw, "hello")
+		for i := range 5 {
+			if got, want := at(i), int64((data+i)/n); got != want {
+				t.Errorf("reads of %d: byte %d is stamped %d, was in read %d", n, i, got, want)
+			}
+		}
+		if got, want := at(5), int64(strings.LastIndex(raw, "!")/n); got != want {
+			t.Errorf("reads of %d: the last byte is stamped %d, was in read %d", n, got, want)
+		}
+	}
+}
+
+func TestTwoChunksInOneReadShareItsStamp(t *testing.T) {
+	r, err := feedAll(t, responses[0].raw, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Stamp{{Off: 5, At: 0, Shared: true}, {Off: 6, At: 0}}
+	if !reflect.DeepEqual(r.stamps, want) {
+		t.Errorf("%+v, want %+v", r.stamps, want)
+	}
+}
+
+func TestResponsesThatAreNone(t *testing.T) {
+	for raw, want := range map[string]string{
+		"SSH-2.0\r\n\r\n":                                                           "status line",
+		"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n":                                       "no colon",
+		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n":                             "Content-Length",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n":    "content coding",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n":               "transfer coding",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n":               "chunk size",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n":          "longer than it said",
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("a", maxHead) + "\r\n\r\n":        "64 KiB",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n":               "chunk size",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n": "chunk size",
+	} {
+		for _, n := range []int{1, 7, len(raw)} {
+			_, err := feedAll(t, raw, n)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q in reads of %d: %v, want %q", clip(raw, 80), n, err, want)
+			}
+		}
+	}
+}
+
+func FuzzResponse(f *testing.F) {
+	for _, c := range responses {
+		f.Add(c.raw, 3)
+	}
+	f.Fuzz(func(t *testing.T, raw string, n int) {
+		if n < 1 {
+			return
+		}
+		a, errA := feedAll(t, raw, n)
+		b, errB := feedAll(t, raw, len(raw)+1)
+		if (errA == nil) != (errB == nil) {
+			t.Fatalf("reads of %d: %v; one read: %v", n, errA, errB)
+		}
+		if errA == nil && (string(a.body) != string(b.body) || a.state != b.state || a.status != b.status) {
+			t.Fatalf("reads of %d: %q; one read: %q", n, a.body, b.body)
+		}
+		last := int64(0)
+		for _, s := range a.stamps {
+			if s.Off <= last {
+				t.Fatalf("stamps %v do not grow", a.stamps)
+			}
+			last = s.Off
+		}
+		if last != int64(len(a.body)) {
+			t.Fatalf("stamps reach %d of %d bytes", last, len(a.body))
+		}
+	})
+}
