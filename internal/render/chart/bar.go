@@ -7,13 +7,13 @@ func Bar(b BarSpec) string {
 	share := func(v float64) float64 { return min(max(v/b.Max, 0), 1) }
 	var s svg
 	s.open("svg", "class", "bar", "width", "100%", "height", "12", "aria-hidden", "true")
-	s.el("rect", "width", pct(share(b.Value.At)), "y", "1", "height", "10", "fill", "var(--bar)")
+	s.el("rect", "width", pct(share(b.Value.At)), "y", "8%", "height", "84%", "fill", "var(--bar)")
 	if b.Value.Interval != nil {
 		lo, hi := b.Value.ends()
 		l, h := pct(share(lo)), pct(share(hi))
-		s.el("line", "x1", l, "x2", h, "y1", "6", "y2", "6", "stroke", "var(--ink)", "stroke-width", "1.6")
+		s.el("line", "x1", l, "x2", h, "y1", "50%", "y2", "50%", "stroke", "var(--ink)", "stroke-width", "1.6")
 		for _, x := range []string{l, h} {
-			s.el("line", "x1", x, "x2", x, "y1", "3", "y2", "9", "stroke", "var(--ink)", "stroke-width", "1.6")
+			s.el("line", "x1", x, "x2", x, "y1", "25%", "y2", "75%", "stroke", "var(--ink)", "stroke-width", "1.6")
 		}
 	}
 	s.close("svg")

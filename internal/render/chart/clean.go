@@ -52,7 +52,7 @@ func (p *plot) clean(raw string) (string, error) {
 			}
 		case "path":
 			if at["ecmeta_series_index"] != "" {
-				err = p.cleanMark(&s, names, at)
+				err = p.cleanMark(names, at)
 			} else {
 				err = p.cleanLine(&s, at)
 			}
@@ -104,7 +104,7 @@ func (p *plot) cleanLine(s *svg, at map[string]string) error {
 	return nil
 }
 
-func (p *plot) cleanMark(s *svg, names []string, at map[string]string) error {
+func (p *plot) cleanMark(names []string, at map[string]string) error {
 	i, err := strconv.Atoi(at["ecmeta_series_index"])
 	if err != nil || i >= len(names) {
 		return fmt.Errorf("ECharts drew a mark of series %q", at["ecmeta_series_index"])
@@ -126,6 +126,7 @@ func (p *plot) cleanMark(s *svg, names []string, at map[string]string) error {
 			return fmt.Errorf("ECharts placed a mark by %q", at["transform"])
 		}
 	}
+	s := &p.dotted
 	move := "translate(" + px(place[0]) + " " + px(place[1]) + ")"
 	if m.ring {
 		s.el("circle", "class", "ring", "r", px(m.r+3), "transform", move, "fill", "none", "stroke", "var(--ink)", "stroke-width", "1.2")

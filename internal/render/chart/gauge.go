@@ -52,7 +52,7 @@ func Gauge(g GaugeSpec) string {
 	y := 0.0
 	var lines []string
 	if g.Name != "" {
-		lines = append(lines, wrap(g.Name, Narrow, em)...)
+		lines = append(lines, wrap(g.Name, Narrow, regular)...)
 	}
 	for _, l := range lines {
 		y += gaugeLine
@@ -84,7 +84,7 @@ func Gauge(g GaugeSpec) string {
 	}
 	y += gaugeLine
 	anchor, nudge := "end", "2"
-	if 100/end*Narrow < width(roof, em) {
+	if 100/end*Narrow < width(roof, regular) {
 		anchor, nudge = "start", "-1"
 	}
 	s.text(roof, "x", at(100), "dx", nudge, "y", px(y-4), "text-anchor", anchor, "fill", "var(--ink-2)")
@@ -113,14 +113,14 @@ func Gauge(g GaugeSpec) string {
 	s.text(number(end, 0)+"%", "x", "100%", "y", px(y), "text-anchor", "end", "fill", "var(--ink-3)")
 	if g.Expected != nil {
 		label := "expected " + percent(*g.Expected)
-		half, place := width(label, em)/2, *g.Expected/end*Narrow
+		half, place := width(label, regular)/2, *g.Expected/end*Narrow
 		x, anchor := at(*g.Expected), "middle"
-		if place-half < width("0%", em)+6 { // beside it, right of 0%
+		if place-half < width("0%", regular)+6 { // beside it, right of 0%
 			anchor = "start"
-			if place < width("0%", em)+6 {
-				x = pct((width("0%", em) + 6) / Narrow)
+			if place < width("0%", regular)+6 {
+				x = pct((width("0%", regular) + 6) / Narrow)
 			}
-		} else if place+half > Narrow-width("125%", em)-6 {
+		} else if place+half > Narrow-width("125%", regular)-6 {
 			anchor = "end"
 		}
 		s.text(label, "x", x, "y", px(y), "text-anchor", anchor, "fill", "var(--ink-2)")
@@ -135,12 +135,12 @@ func gaugeText(g GaugeSpec, said string) string {
 	s.openGauge(g, said)
 	y := 0.0
 	if g.Name != "" {
-		for _, l := range wrap(g.Name, Narrow, em) {
+		for _, l := range wrap(g.Name, Narrow, regular) {
 			y += gaugeLine
 			s.text(l, "y", px(y-4), "fill", "var(--ink)")
 		}
 	}
-	for _, l := range wrap(said, Narrow, em) {
+	for _, l := range wrap(said, Narrow, regular) {
 		y += gaugeLine
 		s.text(l, "y", px(y-4), "fill", "var(--ink-2)")
 	}
@@ -175,22 +175,4 @@ func percent(p float64) string {
 		t = whole
 	}
 	return t + "%"
-}
-
-// wrap breaks s at spaces into lines of at most limit px; a longer word stands alone.
-func wrap(s string, limit, each float64) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && width(line+" "+word, each) > limit {
-			lines = append(lines, line)
-			line = word
-			continue
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

@@ -81,20 +81,20 @@ func (h HistogramSpec) draw(b bins, w, tall float64, ticks int) string {
 	y := linear(float64(max(slices.Max(b.counts), b.over)), ticks)
 	left := 0.0
 	for _, l := range y.labels() {
-		left = max(left, width(l, em)+8)
+		left = max(left, width(l, regular)+8)
 	}
 	const top, foot, gap = 56, 40, 18
 	y.from, y.to = tall-foot, top
 	right := w - 2
 	slot := (right - left) / float64(len(b.counts))
 	if b.over > 0 { // the bin beyond the break is as wide as its words
-		over := width(b.overTick(), em)
+		over := width(b.overTick(), regular)
 		right -= over + gap
 		slot = (right - left) / float64(len(b.counts))
 	}
 	x := scale{min: float64(b.start), max: float64(b.end()), from: left, to: right}
 
-	s.text("↑ gaps", "class", "name", "y", "12", "fill", "var(--ink)", "font-weight", "600")
+	s.name("↑ gaps", 0, 12, "start")
 	for i, v := range y.ticks {
 		at := px(y.at(v))
 		if i > 0 {
@@ -132,9 +132,9 @@ func (h HistogramSpec) draw(b bins, w, tall float64, ticks int) string {
 		s.el("line", "class", "axis", "x1", px(from), "x2", px(w), "y1", floor, "y2", floor, "stroke", "var(--edge)")
 		bar(from+2, w-from-4, b.over)
 		s.text(b.overTick(), "x", px(w), "y", px(y.from+16), "text-anchor", "end", "fill", "var(--ink-3)")
-		s.text(number(float64(b.over), 0)+" over", "class", "label", "x", px(w), "y", px(y.at(float64(b.over))-5), "text-anchor", "end", "fill", "var(--ink)")
+		s.label(number(float64(b.over), 0)+" over", "x", px(w), "y", px(y.at(float64(b.over))-5), "text-anchor", "end")
 	}
-	s.text("gap between tokens, ms", "class", "name", "x", px(w), "y", px(tall-6), "text-anchor", "end", "fill", "var(--ink)", "font-weight", "600")
+	s.name("gap between tokens, ms", w, tall-6, "end")
 
 	// p99 stands on the upper line of text, p50 on the lower, so that neither line
 	// crosses the other's words.
@@ -162,7 +162,7 @@ func (s *svg) percentile(name string, ms float64, x scale, left, w, top, floor f
 		anchor, place = "end", at-5
 	}
 	s.el("line", "class", name, "x1", px2(at), "x2", px2(at), "y1", px(top-10), "y2", px(floor), "stroke", "var(--ink)", "stroke-width", "1.3")
-	s.text(label, "class", "label", "x", px(place), "y", px(top), "text-anchor", anchor, "fill", "var(--ink)", "font-weight", "600")
+	s.label(label, "x", px(place), "y", px(top), "text-anchor", anchor)
 }
 
 // ms writes µs as ms with the decimals that the bins need.

@@ -127,7 +127,7 @@ func Swatch(slot int) string {
 	var s svg
 	s.open("svg", "class", "swatch", "width", "24", "height", "12", "viewBox", "0 0 24 12", "aria-hidden", "true")
 	s.el("path", "d", "M0 6H24", "stroke", Colour(slot), "stroke-width", "2", "stroke-dasharray", Dash(slot), "fill", "none")
-	s.el("path", "class", "mark", "d", Shape(slot, radius, false), "transform", "translate(12 6)", "fill", Colour(slot))
+	s.el("path", "class", "mark", "d", Shape(slot, radius, false), "transform", "translate(12 6)", "fill", Colour(slot), "stroke", "var(--bg)", "stroke-width", "1.2")
 	s.close("svg")
 	return s.String()
 }

@@ -22,6 +22,7 @@ type plot struct {
 	depth     map[string]int      // series name → z
 	paint     map[string][]string // role → attributes of its path
 	marks     map[string][]mark   // series name → its marks
+	dotted    svg                 // the marks as cleaned, above the lines
 	over      svg                 // names and labels, above the rest
 }
 
@@ -184,21 +185,19 @@ func (p *plot) draw(e *Engine) (string, error) {
 	s.open("svg", "class", p.class(), "id", p.id+"-"+p.class(), "width", strconv.Itoa(p.w), "height", strconv.Itoa(p.h),
 		"viewBox", "0 0 "+strconv.Itoa(p.w)+" "+strconv.Itoa(p.h), "role", "img", "aria-label", p.label)
 	s.WriteString(body)
+	s.open("g", "stroke", "var(--bg)", "stroke-width", "1.2")
+	s.WriteString(p.dotted.String())
+	s.close("g")
 	s.WriteString(p.over.String())
 	s.close("svg")
 	return s.String(), nil
-}
-
-// name writes an axis name, upright, at the axis' end.
-func (p *plot) name(text string, x, y float64, anchor string) {
-	p.over.text(text, "class", "name", "x", px(x), "y", px(y), "text-anchor", anchor, "fill", "var(--ink)", "font-weight", "600")
 }
 
 // margin is the room that tick labels need left of an axis.
 func margin(y scale) float64 {
 	var widest float64
 	for _, l := range y.labels() {
-		widest = max(widest, width(l, em))
+		widest = max(widest, width(l, regular))
 	}
 	return math.Ceil(widest) + 8
 }

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strings"
-	"testing"
 
 	"rowproof/internal/row"
 )
@@ -92,38 +89,25 @@ func gauges() []GaugeSpec {
 	}
 }
 
-// TestSamples writes the drawings into the folder CHART_SAMPLES, to be looked at.
-func TestSamples(t *testing.T) {
-	dir := os.Getenv("CHART_SAMPLES")
-	if dir == "" {
-		dir = t.TempDir()
+func histograms() map[string]HistogramSpec {
+	return map[string]HistogramSpec{
+		"itl":      {ID: "itl", Label: "Half of the gaps are at most 7.5 ms.", Gaps: gaps(5868), P50: ptr(7.5), P99: ptr(12.9)},
+		"itl-few":  {ID: "itl-few", Label: "Half of the gaps are at most 7.5 ms.", Gaps: gaps(60), P50: ptr(7.5), P99: ptr(9.2)},
+		"itl-one":  {ID: "itl-one", Label: "One gap.", Gaps: []int64{9600}, P50: ptr(9.6)},
+		"itl-none": {ID: "itl-none", Label: "No gap."},
 	}
-	css, err := os.ReadFile("testdata/tokens.css")
-	if err != nil {
-		t.Fatal(err)
+}
+
+// linearSpec is small enough to be worked out by hand: x ends at 100 and y at 500.
+func linearSpec() ScatterSpec {
+	at := func(row, c string, x, y float64, front bool) Point {
+		return Point{Row: row, C: c, X: Value{At: x}, Y: Value{At: y}, Front: front}
 	}
-	e := NewEngine("../../..", "")
-	narrow, wide, err := e.Scatter(scatterSpec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	fig := func(s string) { b.WriteString("<figure>" + s + "</figure>") }
-	fig(narrow + wide)
-	for _, g := range gauges() {
-		fig(Gauge(g))
-	}
-	fig(Histogram(HistogramSpec{ID: "h", Label: "ITL", Gaps: gaps(5868), P50: ptr(7.5), P99: ptr(12.9)}))
-	fig(Histogram(HistogramSpec{ID: "h2", Label: "ITL", Gaps: gaps(60), P50: ptr(7.5), P99: ptr(11.9)}))
-	b.WriteString("<table><tr><td width=130>")
-	b.WriteString(Bar(BarSpec{Value: val(565, .05), Max: 600}) + "<tr><td>" + Bar(BarSpec{Value: Value{At: 282}, Max: 600}) + "</table>")
-	for i := 0; i <= 8; i++ {
-		b.WriteString(Swatch(i))
-	}
-	for _, theme := range []string{"light", "dark"} {
-		page := `<!doctype html><html data-theme=` + theme + `><meta charset=utf-8><style>` + string(css) + `body{padding:8px}</style>` + b.String()
-		if err := os.WriteFile(dir+"/"+theme+".html", []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	return ScatterSpec{
+		ID: "small", Label: "Two cells.", XName: "tok/s per user, median → faster for each", YName: "↑ output tok/s per GPU",
+		Series: []Series{
+			{Cell: "m/t/latency", Slot: 1, Points: []Point{at("a1", "1", 100, 50, true), at("a2", "2", 75, 125, true), at("a4", "4", 25, 200, false)}},
+			{Cell: "m/t/throughput", Slot: 2, Points: []Point{at("b1", "1", 50, 100, false), at("b2", "2", 40, 500, true)}},
+		},
 	}
 }

@@ -28,10 +28,10 @@ func (s ScatterSpec) at(w, h int) *plot {
 	x, y := s.scales(ticks)
 	y.from, y.to = float64(h)-44, 26
 	x.from = margin(y)
-	x.to = float64(w) - math.Ceil(width(x.tick(x.max), em)/2) - 2
+	x.to = float64(w) - math.Ceil(width(x.tick(x.max), regular)/2) - 2
 	p.panels = []panel{{x: x, y: y}}
-	p.name(s.YName, 0, 12, "start")
-	p.name(s.XName, float64(w), float64(h)-6, "end")
+	p.over.name(s.YName, 0, 12, "start")
+	p.over.name(s.XName, float64(w), float64(h)-6, "end")
 
 	var steps [][2]float64
 	for i, c := range s.Series {
@@ -60,7 +60,7 @@ func (s ScatterSpec) at(w, h int) *plot {
 			p.line(0, z, line, "class", "series", "stroke", Colour(c.Slot), "stroke-width", "2", "stroke-dasharray", Dash(c.Slot), "data-cell", c.Cell)
 		}
 		if len(whiskers) > 0 {
-			p.line(0, len(s.Series)+5, whiskers, "class", "ci", "stroke", Colour(c.Slot), "stroke-width", "1.6")
+			p.line(0, len(s.Series)+5, whiskers, "class", "ci", "stroke", Colour(c.Slot), "stroke-width", "1.6", "opacity", ".75")
 		}
 		p.points(0, z+len(s.Series)+4, at, marks)
 	}
@@ -168,7 +168,7 @@ func (s ScatterSpec) direct(p *plot, x, y scale, most int) {
 				continue
 			}
 			placed = append(placed, b)
-			p.over.text(label, "class", "label", "x", px(b.x0), "y", px(b.y1-4), "fill", "var(--ink)", "font-weight", "600")
+			p.over.label(label, "x", px(b.x0), "y", px(b.y1-4))
 		}
 	}
 }

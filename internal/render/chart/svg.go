@@ -7,12 +7,9 @@ import (
 	"strings"
 )
 
-// Sizes of text, in px. No font can be measured here: em is the width that a 12 px
-// character takes at most on average, that of DejaVu Sans, the widest of the stack.
+// Sizes of text and of the halo around a label, in px.
 const (
 	textPx = 12
-	em     = 0.6 * textPx
-	bold   = 0.66 * textPx
 	halo   = 4
 )
 
@@ -31,6 +28,18 @@ func (s *svg) text(body string, attrs ...string) {
 	s.open("text", append(attrs, "font-size", "12")...)
 	s.WriteString(escape(body))
 	s.close("text")
+}
+
+// label writes a direct label: ink with a halo of the ground, so that it reads over
+// lines.
+func (s *svg) label(body string, attrs ...string) {
+	s.text(body, append(attrs, "class", "label", "fill", "var(--ink)", "font-weight", "600",
+		"stroke", "var(--bg)", "stroke-width", px(halo), "stroke-linejoin", "round", "paint-order", "stroke")...)
+}
+
+// name writes an axis name, upright, at the axis' end.
+func (s *svg) name(body string, x, y float64, anchor string) {
+	s.text(body, "class", "name", "x", px(x), "y", px(y), "text-anchor", anchor, "fill", "var(--ink)", "font-weight", "600")
 }
 
 func (s *svg) open(name string, attrs ...string) {
@@ -101,9 +110,6 @@ func three(v float64) string {
 	}
 	return number(v, d)
 }
-
-// width is how wide a text may be, in px.
-func width(s string, each float64) float64 { return each * float64(len([]rune(s))) }
 
 // box is a rectangle in px.
 type box struct{ x0, y0, x1, y1 float64 }
