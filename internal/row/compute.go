@@ -29,6 +29,7 @@ type repeatData struct {
 // repeats with a Student interval where there are two or more.
 func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 	out := Computed{Missing: map[string]string{}, PerRepeat: []Repeat{}, Server: ServerFrom(ev)}
+	onePass(&out.Server, w, len(samples))
 	groups := byRepeat(samples)
 	data := make([]repeatData, len(groups))
 	for i, g := range groups {
@@ -47,6 +48,16 @@ func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 		out.PerRepeat = append(out.PerRepeat, oneRepeat(&data[i], ev))
 	}
 	return out
+}
+
+// onePass brings the tokens admitted over the whole row to one pass of c requests, as
+// the CSV's column counts them.
+func onePass(s *Server, w *Workload, requests int) {
+	if s.AdmittedTok == nil || w.Load.Concurrency == nil || requests == 0 {
+		return
+	}
+	n := (*s.AdmittedTok**w.Load.Concurrency + int64(requests)/2) / int64(requests)
+	s.AdmittedTok = &n
 }
 
 // byRepeat groups the samples by their repeat, repeats in increasing order, requests as

@@ -217,6 +217,25 @@ func TestSustainedCountsWhatArrivesInTheWindow(t *testing.T) {
 	}
 }
 
+// A drain request that we cut has no usage: its tokens count, its prompt is taken as
+// long as the others', and it is not a request completed. One that had brought nothing
+// stands before its first content to the end.
+func TestSustainedWithCutRequests(t *testing.T) {
+	timed := request(0, 49_990, 20_000, 30_000)
+	cut := request(60_000, 19_990, 10_000)
+	cut.Phase, cut.ISL, cut.OSL, cut.Cached, cut.TokensFrom = PhaseDrain, nil, nil, nil, TokensClient
+	silent := request(75_000)
+	silent.Phase, silent.ISL, silent.OSL, silent.Cached = PhaseDrain, nil, nil, nil
+	w := &Workload{Protocol: Sustained, Load: Load{Concurrency: p(int64(2))}, Requests: p(int64(1)), Repeats: 1}
+	f := Compute(w, 1, []Sample{timed, cut, silent}, nil).Figures
+	near(t, "output tok/s", f.OutputTokPerSec, 5/0.1)
+	near(t, "total tok/s", f.TotalTokPerSec, 205/0.1)
+	near(t, "requests", f.RequestPerSec, 1/0.1)
+	if f.ITLDecode != nil || f.IngestGap.N != 2 {
+		t.Errorf("decode %v, ingest %+v", f.ITLDecode, f.IngestGap)
+	}
+}
+
 func TestTheRowIsTheMedianOverRepeats(t *testing.T) {
 	var samples []Sample
 	for repeat, ttft := range []int64{30_000, 10_000, 20_000} {
@@ -351,6 +370,17 @@ func TestServerFrom(t *testing.T) {
 	s = ServerFrom(&Evidence{Metrics: []MetricSample{{Values: map[string]float64{"sglang:num_running_reqs": 2, "sglang:token_usage": 0.5}}}})
 	if *s.RunningMax != 2 || *s.KVUsageMax != 0.5 || s.WaitingMax != nil || s.Preemptions != nil {
 		t.Errorf("SGLang: %+v", s)
+	}
+	own := func(admitted, active, peak float64) MetricSample {
+		return MetricSample{Values: map[string]float64{"rowproof:num_requests_running": 1,
+			"rowproof:admitted_tokens_total": admitted, "rowproof:active_bytes": active, "rowproof:peak_active_bytes": peak}}
+	}
+	s = ServerFrom(&Evidence{Metrics: []MetricSample{own(100, 10, 50), own(436, 40, 50)}})
+	if *s.AdmittedTok != 336 || *s.PeakActive != 40 {
+		t.Errorf("embedded engine: %+v", s)
+	}
+	if s = ServerFrom(&Evidence{Metrics: []MetricSample{own(0, 10, 50), own(0, 40, 60)}}); *s.PeakActive != 60 {
+		t.Errorf("a mark that rose: %d", *s.PeakActive)
 	}
 	if s := ServerFrom(nil); s != (Server{}) {
 		t.Errorf("nothing read, yet %+v", s)

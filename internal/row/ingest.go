@@ -2,6 +2,7 @@ package row
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -15,7 +16,11 @@ type prefills []span
 func newPrefills(samples []*Sample) prefills {
 	spans := make([]span, 0, len(samples))
 	for _, s := range samples {
-		if to, ok := firstSeen(s); ok && to > s.Sent {
+		to, ok := firstSeen(s)
+		if !ok && s.Cut() {
+			to, ok = math.MaxInt64, true // it was still waiting when the run ended
+		}
+		if ok && to > s.Sent {
 			spans = append(spans, span{s.Sent, to})
 		}
 	}

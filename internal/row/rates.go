@@ -133,7 +133,8 @@ func (r *rates) mean(figure string, values []float64) *float64 {
 	return mean(values)
 }
 
-// sustained: every token that arrives in the window, whatever its request's phase.
+// sustained: every token that arrives in the window, whatever its request's phase. A
+// request that we cut tells no prompt length; the timed ones' mean stands for it.
 func (r *rates) sustained(samples []*Sample) {
 	var timed []*Sample
 	for _, s := range samples {
@@ -148,6 +149,7 @@ func (r *rates) sustained(samples []*Sample) {
 	}
 	r.windows = []window{w}
 	inner := window{first, w.to}
+	usual := usualPrompt(timed)
 	var out, innerOut, in float64
 	var done int64
 	for _, s := range samples {
@@ -158,13 +160,16 @@ func (r *rates) sustained(samples []*Sample) {
 		out += n
 		innerOut += m
 		if at, ok := firstSeen(s); ok && w.holds(at) {
-			if s.ISL != nil {
+			switch {
+			case s.ISL != nil:
 				in += float64(*s.ISL)
-			} else if s.OK() {
+			case s.Cut() && usual != nil:
+				in += *usual
+			case s.OK():
 				r.miss("the server does not say how many tokens the prompts had", "total_tok_s")
 			}
 		}
-		if at, ok := s.LastContent(); ok && s.OK() && w.holds(at) {
+		if at, ok := s.LastContent(); ok && s.OK() && !s.Cut() && w.holds(at) {
 			done++
 		}
 	}
@@ -182,6 +187,17 @@ func (r *rates) sustained(samples []*Sample) {
 	} else {
 		r.miss("the last content is the first", "decode_window_tok_s")
 	}
+}
+
+// usualPrompt is the mean prompt length of the timed requests, nil where none tells.
+func usualPrompt(timed []*Sample) *float64 {
+	var lengths []float64
+	for _, s := range timed {
+		if s.OK() && s.ISL != nil {
+			lengths = append(lengths, float64(*s.ISL))
+		}
+	}
+	return mean(lengths)
 }
 
 // arrived counts the request's tokens that arrive in each of two windows. Chunks whose

@@ -5,6 +5,10 @@ import "strconv"
 // OK says whether the request completed.
 func (s *Sample) OK() bool { return s.Status == StatusOK }
 
+// Cut says whether we ended the request ourselves: a drain request that still ran when
+// the last timed one had ended. No usage came for it, and it is no failure.
+func (s *Sample) Cut() bool { return s.Phase == PhaseDrain && s.OK() && s.OSL == nil }
+
 // Kept says whether the request's gaps were kept; where not, First, Last, Chunks and
 // Tokens stand in their place.
 func (s *Sample) Kept() bool { return s.Chunks == nil }

@@ -285,8 +285,8 @@ type Server struct {
 	WaitingMax  *int64   `json:"waiting_max"`
 	Preemptions *int64   `json:"preemptions"`
 	KVUsageMax  *float64 `json:"kv_usage_max"`
-	CachedTok   *int64   `json:"cached_tok"` // prefix-cache hits over the row, in tokens
-	AdmittedTok *int64   `json:"admitted_tok"`
+	CachedTok   *int64   `json:"cached_tok"`   // prefix-cache hits over the row, in tokens
+	AdmittedTok *int64   `json:"admitted_tok"` // prompt tokens admitted in whole blocks, of one pass of c requests
 	PeakActive  *int64   `json:"peak_active_bytes"`
 	NumAllocs   *int64   `json:"num_allocs"`
 	ParkWaits   *int64   `json:"num_inflight_park_waits"`

@@ -7,10 +7,11 @@ import (
 
 // dialect names one engine's series. A name left empty is not exposed.
 type dialect struct {
-	running, waiting, kvUsage                 string // gauges
-	preemptions, cached                       string // counters
-	drafts, draftTokens, accepted             string // counters
-	admitted, allocs, parkWaits, activeMemory string
+	running, waiting, kvUsage     string // gauges
+	preemptions, cached           string // counters
+	drafts, draftTokens, accepted string // counters
+	admitted, allocs, parkWaits   string // counters
+	active, peak                  string // gauges
 }
 
 // dialects of the engines whose metrics are read, by the series' own names.
@@ -28,11 +29,10 @@ var dialects = []dialect{
 	},
 	{
 		running: "rowproof:num_requests_running", waiting: "rowproof:num_requests_waiting",
-		kvUsage: "rowproof:kv_cache_usage", preemptions: "rowproof:num_preemptions_total",
-		cached: "rowproof:prefix_cache_hits_total", drafts: "rowproof:spec_drafts_total",
-		draftTokens: "rowproof:spec_draft_tokens_total", accepted: "rowproof:spec_accepted_tokens_total",
-		admitted: "rowproof:admitted_tokens", allocs: "rowproof:num_allocs_total",
-		parkWaits: "rowproof:park_waits_total", activeMemory: "rowproof:peak_active_bytes",
+		kvUsage: "rowproof:kv_cache_usage_perc", preemptions: "rowproof:num_preemptions_total",
+		cached: "rowproof:cached_tokens_total", admitted: "rowproof:admitted_tokens_total",
+		allocs: "rowproof:num_allocs_total", parkWaits: "rowproof:num_inflight_park_waits_total",
+		active: "rowproof:active_bytes", peak: "rowproof:peak_active_bytes",
 	},
 }
 
@@ -53,8 +53,8 @@ func ServerFrom(ev *Evidence) Server {
 			KVUsageMax:  r.most(d.kvUsage, true),
 			Preemptions: whole(r.rise(d.preemptions)),
 			CachedTok:   whole(r.rise(d.cached)),
-			AdmittedTok: whole(r.most(d.admitted, false)),
-			PeakActive:  whole(r.most(d.activeMemory, false)),
+			AdmittedTok: whole(r.rise(d.admitted)),
+			PeakActive:  whole(r.peak(d.active, d.peak)),
 			NumAllocs:   whole(r.rise(d.allocs)),
 			ParkWaits:   whole(r.rise(d.parkWaits)),
 		}
@@ -124,6 +124,15 @@ func (r reading) rise(name string) *float64 {
 	}
 	v := *last - *first
 	return &v
+}
+
+// peak is the most memory in use during the row: the engine's own high-water mark where
+// it moved, since it then moved within the row, else the greatest reading.
+func (r reading) peak(active, mark string) *float64 {
+	if up := r.rise(mark); up != nil && *up > 0 {
+		return r.most(mark, false)
+	}
+	return r.most(active, false)
 }
 
 func whole(v *float64) *int64 {

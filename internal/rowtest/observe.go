@@ -31,8 +31,8 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 		hits, preempted = "sglang:cached_tokens_total", "sglang:num_retracted_requests_total"
 	}
 	if o.Simulated {
-		running, waiting, usage = "rowproof:num_requests_running", "rowproof:num_requests_waiting", "rowproof:kv_cache_usage"
-		hits, preempted = "rowproof:prefix_cache_hits_total", "rowproof:num_preemptions_total"
+		running, waiting, usage = "rowproof:num_requests_running", "rowproof:num_requests_waiting", "rowproof:kv_cache_usage_perc"
+		hits, preempted = "rowproof:cached_tokens_total", "rowproof:num_preemptions_total"
 	}
 	const labels = `{engine="0",model_name="model"}`
 	read := func(at int64, when string, busy float64) {
