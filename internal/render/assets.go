@@ -1,0 +1,171 @@
+package render
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// assets are the addresses, without base, of what pages load.
+type assets struct {
+	style   string
+	icon    string
+	lean    string              // the WebAssembly module
+	scripts map[string][]string // page kind → its modules
+}
+
+// hashed puts the content's hash into a name: site.css → assets/site-1a2b3c4d.css.
+func hashed(name string, data []byte) string {
+	sum := sha256.Sum256(data)
+	ext := path.Ext(name)
+	return "assets/" + strings.TrimSuffix(name, ext) + "-" + hex.EncodeToString(sum[:5]) + ext
+}
+
+// styleSheet joins all sheets: tokens, elements, shared parts, each page's own, and
+// last the printed form, which must win.
+func styleSheet(fsys fs.FS) ([]byte, error) {
+	names := []string{"site/base/tokens.css", "site/base/base.css", "site/base/parts.css"}
+	all, err := fs.Glob(fsys, "site/*/*.css")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range all {
+		if path.Dir(name) != "site/base" {
+			names = append(names, name)
+		}
+	}
+	var b bytes.Buffer
+	for _, name := range append(names, "site/base/print.css") {
+		sheet, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(sheet)
+	}
+	return b.Bytes(), nil
+}
+
+// buildAssets writes styles, icon, scripts and the module, all under names that hold
+// their content's hash.
+func (s *site) buildAssets() error {
+	sheet, err := styleSheet(s.fsys)
+	if err != nil {
+		return err
+	}
+	if sheet, err = s.minify("text/css", sheet); err != nil {
+		return fmt.Errorf("site styles: %w", err)
+	}
+	icon, err := fs.ReadFile(s.fsys, "site/base/favicon.svg")
+	if err != nil {
+		return err
+	}
+	if icon, err = s.minify("image/svg+xml", icon); err != nil {
+		return fmt.Errorf("site/base/favicon.svg: %w", err)
+	}
+	module := filepath.Join(s.opts.Root, "bin", "lean.wasm")
+	lean, err := os.ReadFile(module)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: not there yet; build it with: make wasm", module)
+	} else if err != nil {
+		return err
+	}
+	s.assets.style = hashed("site.css", sheet)
+	s.assets.icon = hashed("favicon.svg", icon)
+	s.assets.lean = hashed("lean.wasm", lean)
+	return errors.Join(
+		s.out.write(s.assets.style, sheet),
+		s.out.write(s.assets.icon, icon),
+		s.out.write(s.assets.lean, lean),
+		s.buildScripts(),
+	)
+}
+
+// everyPage names the entry point that all pages load.
+const everyPage = "site"
+
+// buildScripts bundles one module a page kind: site/KIND/KIND.ts, and site/js/site.ts
+// for every page. A warning of the bundler is an error.
+func (s *site) buildScripts() error {
+	found, err := fs.Glob(s.fsys, "site/*/*.ts")
+	if err != nil {
+		return err
+	}
+	kinds := map[string]string{} // entry point → page kind
+	var entries []string
+	for _, name := range found {
+		kind := strings.TrimSuffix(path.Base(name), ".ts")
+		if path.Base(path.Dir(name)) == kind || name == "site/js/"+everyPage+".ts" {
+			kinds[name] = kind
+			entries = append(entries, name)
+		}
+	}
+	s.assets.scripts = map[string][]string{}
+	if len(entries) == 0 {
+		return nil
+	}
+	root, err := filepath.Abs(s.opts.Root)
+	if err != nil {
+		return err
+	}
+	result := api.Build(api.BuildOptions{
+		AbsWorkingDir:     root,
+		EntryPoints:       entries,
+		Outdir:            "assets",
+		EntryNames:        "[name]-[hash]",
+		ChunkNames:        "chunk-[hash]",
+		Bundle:            true,
+		Splitting:         true,
+		Format:            api.FormatESModule,
+		Target:            api.ES2022,
+		MinifyWhitespace:  true,
+		MinifyIdentifiers: true,
+		MinifySyntax:      true,
+		LegalComments:     api.LegalCommentsEndOfFile,
+		Metafile:          true,
+		LogLevel:          api.LogLevelSilent,
+	})
+	var problems []error
+	for _, m := range slices.Concat(result.Errors, result.Warnings) {
+		place := ""
+		if m.Location != nil {
+			place = fmt.Sprintf("%s:%d:%d: ", m.Location.File, m.Location.Line, m.Location.Column+1)
+		}
+		problems = append(problems, errors.New(place+m.Text))
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	for _, f := range result.OutputFiles {
+		if err := s.out.write("assets/"+filepath.Base(f.Path), f.Contents); err != nil {
+			return err
+		}
+	}
+	var meta struct {
+		Outputs map[string]struct{ EntryPoint string }
+	}
+	if err := json.Unmarshal([]byte(result.Metafile), &meta); err != nil {
+		return fmt.Errorf("bundler's metafile: %w", err)
+	}
+	for out, o := range meta.Outputs {
+		if kind, ok := kinds[o.EntryPoint]; ok {
+			s.assets.scripts[kind] = []string{"assets/" + path.Base(out)}
+		}
+	}
+	return nil
+}
+
+// scriptsOf lists the modules of one kind of page, the shared one first.
+func (s *site) scriptsOf(kind string) []string {
+	return slices.Concat(s.assets.scripts[everyPage], s.assets.scripts[kind])
+}

@@ -1,0 +1,102 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// article is one Markdown page: its first h1 is the title, the rest its body.
+type article struct {
+	Title string
+	Lead  string // the first paragraph as plain text, for search results
+	Body  template.HTML
+}
+
+// readArticle renders content/NAME.md. A link without a scheme is an address of the
+// site, such as methodology/#gates, and gets the base.
+func readArticle(fsys fs.FS, name, base string) (*article, error) {
+	path := "content/" + name + ".md"
+	source, err := fs.ReadFile(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	md := goldmark.New(
+		goldmark.WithExtensions(extension.Table),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&blocks{}, 100))),
+	)
+	doc := md.Parser().Parse(text.NewReader(source))
+	title, ok := doc.FirstChild().(*ast.Heading)
+	if !ok || title.Level != 1 {
+		return nil, fmt.Errorf("%s:1:1: the page must begin with its title, a line that starts with \"# \"", path)
+	}
+	a := &article{Title: plain(title, source)}
+	if p, ok := title.NextSibling().(*ast.Paragraph); ok {
+		a.Lead = plain(p, source)
+	}
+	doc.RemoveChild(doc, title)
+	err = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if l, ok := n.(*ast.Link); ok && entering && !outward.Match(l.Destination) {
+			l.Destination = append([]byte(base), bytes.TrimPrefix(l.Destination, []byte("/"))...)
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := md.Renderer().Render(&b, source, doc); err != nil {
+		return nil, err
+	}
+	a.Body = template.HTML(b.String())
+	return a, nil
+}
+
+// outward destinations leave the site, or stay on the page.
+var outward = regexp.MustCompile(`^([a-z]+:|#)`)
+
+// plain is the text of a node without its marks.
+func plain(n ast.Node, source []byte) string {
+	var b strings.Builder
+	ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(source))
+			if t.SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// blocks writes code blocks as commands that can be copied, and tables inside a region
+// that scrolls by itself.
+type blocks struct{}
+
+func (*blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		w.WriteString(`<div class="cmd"><p><span></span><button type="button" class="copy" hidden>Copy</button></p><pre tabindex="0"><code>`)
+		for i := range n.Lines().Len() {
+			line := n.Lines().At(i)
+			w.Write(util.EscapeHTML(line.Value(source)))
+		}
+		w.WriteString("</code></pre></div>\n")
+		return ast.WalkSkipChildren, nil
+	})
+}

@@ -1,0 +1,541 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"rowproof/internal/render/chart"
+	"rowproof/internal/render/format"
+	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
+)
+
+// homeView is every verified cell side by side, of all models or one, of one shape or,
+// in the table, of all.
+type homeView struct {
+	Scope   string
+	Models  []filter
+	Shapes  []filter
+	Answers []sentence
+	Scatter *scatterView
+	Heads   []column
+	BarEnd  string
+	Groups  []homeGroup
+	Reasons []dash
+	Empty   *emptyView
+}
+
+// filter is a filter: a link to a built page.
+type filter struct {
+	Text, Address string
+	Current       bool
+}
+
+type scatterView struct {
+	Title, Note  string
+	Narrow, Wide template.HTML
+	Keys         []key
+	Others       int
+	Front        string
+}
+
+// key of one series.
+type key struct {
+	Swatch        template.HTML
+	Name, Address string
+	Cell          string
+	Slot          int
+}
+
+// homeGroup is the best rows of one shape.
+type homeGroup struct {
+	Name string
+	Rows []homeRow
+}
+
+type homeRow struct {
+	ID, Recipe string
+	Swatch     template.HTML
+	Slot       int
+	Rank       string
+	Name, Sub  string
+	Address    string // the row's page
+	Load       string
+	PerGPU     tableFigure
+	Bar        template.HTML
+	Figures    []tableFigure
+	Roof       tableFigure
+	Sign       string
+	Date       string
+	CellLink   string
+}
+
+// emptyHome is what a home page says before anything is measured.
+func (s *site) emptyHome(w *world) *emptyView {
+	v := &emptyView{Text: "Nothing is measured yet."}
+	if gaps := s.gapsOf(w); len(gaps) > 0 {
+		v.Text += " The first of " + format.Plural(len(gaps), "gap", "gaps") + ": " + gaps[0].What + "."
+		v.Command = &gaps[0].Command
+	}
+	return v
+}
+
+// emptyView is what a page without rows says.
+type emptyView struct {
+	Text    string
+	Command *command
+}
+
+// scope is what one built home page is about; an empty model is all of them.
+type scope struct {
+	Model string
+	Shape shape // zero: the scope's most measured one in the chart, all in the table
+}
+
+func (sc scope) address() string {
+	if sc == (scope{}) {
+		return ""
+	}
+	a := "cells/" + cmp.Or(sc.Model, "all") + "/"
+	if sc.Shape != (shape{}) {
+		a += sc.Shape.slug() + "/"
+	}
+	return a
+}
+
+func (sc scope) holds(m *measured) bool {
+	return (sc.Model == "" || m.Key.Model == sc.Model) && (sc.Shape == shape{} || m.shape() == sc.Shape)
+}
+
+// maxTable is how many rows one table holds before it is split by shape alone.
+const maxTable = 200
+
+// writeHomes writes the home page and one page a model, a shape, and both.
+func (s *site) writeHomes(w *world) error {
+	shown := slices.DeleteFunc(slices.Clone(w.rows), func(m *measured) bool { return !m.ranks() })
+	models := distinct(shown, func(m *measured) string { return m.Key.Model })
+	shapes := distinct(shown, (*measured).shape)
+	slices.SortFunc(shapes, func(a, b shape) int { return cmp.Or(cmp.Compare(a.ISL, b.ISL), cmp.Compare(a.OSL, b.OSL)) })
+	slices.Sort(models)
+	scopes := []scope{{}}
+	if len(models) > 1 {
+		for _, m := range models {
+			scopes = append(scopes, scope{Model: m})
+		}
+	}
+	if len(shapes) > 1 {
+		for _, sh := range shapes {
+			scopes = append(scopes, scope{Shape: sh})
+			if len(models) > 1 {
+				for _, m := range models {
+					if slices.ContainsFunc(shown, scope{m, sh}.holds) {
+						scopes = append(scopes, scope{m, sh})
+					}
+				}
+			}
+		}
+	}
+	built := map[scope]bool{}
+	for _, sc := range scopes {
+		built[sc] = true
+	}
+	for _, sc := range scopes {
+		if err := s.writeHome(w, sc, shown, models, shapes, built); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// distinct values in the order of first use.
+func distinct[K comparable](rows []*measured, of func(*measured) K) []K {
+	var out []K
+	for _, m := range rows {
+		if k := of(m); !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, shapes []shape, built map[scope]bool) error {
+	rows := slices.DeleteFunc(slices.Clone(all), func(m *measured) bool { return !sc.holds(m) })
+	v := &homeView{}
+	title := "Every verified cell, side by side"
+	if sc.Model != "" {
+		title = s.modelTitle(w, sc.Model)
+		v.Scope = title + " · "
+	}
+	if len(models) > 1 {
+		v.Models = append(v.Models, filter{fmt.Sprintf("all %d", len(models)), scope{"", sc.Shape}.address(), sc.Model == ""})
+		for _, m := range models {
+			if to := (scope{m, sc.Shape}); built[to] {
+				v.Models = append(v.Models, filter{s.modelTitle(w, m), to.address(), sc.Model == m})
+			} else {
+				v.Models = append(v.Models, filter{s.modelTitle(w, m), scope{Model: m}.address(), false})
+			}
+		}
+	}
+	if len(shapes) > 1 {
+		v.Shapes = append(v.Shapes, filter{fmt.Sprintf("all %d", len(shapes)), scope{Model: sc.Model}.address(), sc.Shape == shape{}})
+		for _, sh := range shapes {
+			if to := (scope{sc.Model, sh}); built[to] {
+				v.Shapes = append(v.Shapes, filter{sh.String(), to.address(), sc.Shape == sh})
+			}
+		}
+	}
+	// Shapes do not mix in a chart: where the scope leaves it open, the one with the
+	// most cells is drawn.
+	drawn := sc.Shape
+	if drawn == (shape{}) {
+		drawn = mostMeasured(rows)
+	}
+	charted := slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.shape() != drawn })
+	slots := map[recipeKey]int{}
+	if len(charted) > 0 {
+		var err error
+		if v.Scatter, err = s.scatter(w, charted, drawn, sc.Model == "" && len(models) > 1, slots); err != nil {
+			return err
+		}
+		v.Answers = s.answers(charted, drawn)
+	}
+	s.homeTable(v, rows, sc, slots)
+	cells := distinct(rows, func(m *measured) recipeKey { return m.Key.cell() })
+	v.Scope += fmt.Sprintf("%s of %d · %s", format.Plural(len(cells), "cell", "cells"), s.cellCount(w, sc.Model), format.Plural(len(rows), "row", "rows"))
+	if len(rows) > 0 {
+		v.Scope += " · last measured " + newest(rows)
+	} else {
+		v.Empty = s.emptyHome(w)
+	}
+	heading := "Every verified cell, side by side"
+	if sc != (scope{}) {
+		title = strings.TrimPrefix(title+", ", heading+", ")
+		if sc.Shape != (shape{}) {
+			title += sc.Shape.String() + ", "
+		}
+		title += "every verified cell"
+	} else {
+		title = heading + " · Rowproof"
+	}
+	description := "Measured LLM serving configurations side by side, each figure with its interval, its proof and the command to run it."
+	if len(v.Answers) > 0 {
+		description = v.Answers[0].String()
+	}
+	return s.write(&page{Address: sc.address(), Kind: "home", Section: "", Title: title, Description: description, Wide: true, Main: v})
+}
+
+func mostMeasured(rows []*measured) shape {
+	cells := map[shape]map[recipeKey]int{}
+	for _, m := range rows {
+		if cells[m.shape()] == nil {
+			cells[m.shape()] = map[recipeKey]int{}
+		}
+		cells[m.shape()][m.Key]++
+	}
+	var best shape
+	count := func(sh shape) int {
+		n := len(cells[sh]) * 1_000_000
+		for _, k := range cells[sh] {
+			n += k
+		}
+		return n
+	}
+	for sh := range cells {
+		if best == (shape{}) || cmp.Or(cmp.Compare(count(sh), count(best)), cmp.Compare(best.ISL, sh.ISL), cmp.Compare(best.OSL, sh.OSL)) > 0 {
+			best = sh
+		}
+	}
+	return best
+}
+
+// cellCount is how many cells of the scope the catalogue knows a recipe for.
+func (s *site) cellCount(w *world, model string) int {
+	cells := map[recipeKey]bool{}
+	for id := range w.catalog.Recipes {
+		if k, ok := parseKey(id); ok && (model == "" || k.Model == model) {
+			cells[k.cell()] = true
+		}
+	}
+	for _, m := range w.rows {
+		if model == "" || m.Key.Model == model {
+			cells[m.Key.cell()] = true
+		}
+	}
+	return len(cells)
+}
+
+// name of a recipe among others: the model where several are shown, target, strategy,
+// and the engine.
+func (s *site) seriesName(w *world, m *measured, withModel bool) string {
+	name := m.targetName() + " · " + s.strategyName(m.Key.Strategy)
+	if withModel {
+		name = s.modelTitle(w, m.Key.Model) + " · " + name
+	}
+	return name
+}
+
+// maxPinned is how many cells of the front are told apart at first.
+const maxPinned = 6
+
+// scatter draws tok/s/user against output tok/s/GPU of one shape, a line a recipe, and
+// fills in the slot of each recipe on the front.
+func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, slots map[recipeKey]int) (*scatterView, error) {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.perUser().Value == nil })
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	points := make([]tradeoff.Point, len(rows))
+	for i, m := range rows {
+		points[i] = tradeoff.Point{X: *m.perUser().Value, Y: *m.perGPU().Value}
+	}
+	front := tradeoff.Front(points)
+	onFront := 0
+	var order []*measured
+	for i, m := range rows {
+		if front[i] {
+			onFront++
+			order = append(order, m)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *measured) int { return cmp.Compare(*b.perGPU().Value, *a.perGPU().Value) })
+	for _, m := range order {
+		if _, ok := slots[m.Key]; !ok && len(slots) < maxPinned {
+			slots[m.Key] = len(slots) + 1
+		}
+	}
+	v := &scatterView{
+		Title: "Faster for each user, or cheaper for all?",
+		Note:  fmt.Sprintf("%s, sustained. Each line is one cell, each mark one measured concurrency; whiskers are 95%% intervals. The stepped line is the front: nothing measured lies above and right of it.", drawn),
+		Front: fmt.Sprintf("front: %s of %d", format.Plural(onFront, "row", "rows"), len(rows)),
+	}
+	spec := chart.ScatterSpec{
+		ID: "scatter", XName: "tok/s per user, median → faster for each", YName: "↑ output tok/s per GPU · cheaper",
+		Label: v.Title + " " + v.Note,
+	}
+	labelled := 0
+	for _, k := range distinct(rows, func(m *measured) recipeKey { return m.Key }) {
+		series := chart.Series{Cell: k.String(), Slot: slots[k]}
+		var of []int
+		for i, m := range rows {
+			if m.Key == k {
+				of = append(of, i)
+			}
+		}
+		slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(rows[a].concurrency(), rows[b].concurrency()) })
+		best := -1
+		for n, i := range of {
+			m := rows[i]
+			p := chart.Point{
+				Row: m.ID, C: format.Count(m.concurrency()), Front: front[i], QueueBound: m.queueBound(),
+				X: value(m.perUser()), Y: value(m.perGPU()),
+			}
+			series.Points = append(series.Points, p)
+			if front[i] && (best < 0 || *m.perGPU().Value > *rows[of[best]].perGPU().Value) {
+				best = n
+			}
+		}
+		if best >= 0 && slots[k] > 0 && labelled < 4 {
+			m := rows[of[best]]
+			series.Points[best].Label = s.seriesName(w, m, withModel) + ", c=" + format.Count(m.concurrency())
+			series.Points[best].Short = m.targetName() + " " + s.strategyName(m.Key.Strategy)
+			labelled++
+		}
+		spec.Series = append(spec.Series, series)
+		if slots[k] > 0 {
+			v.Keys = append(v.Keys, key{
+				Swatch: template.HTML(chart.Swatch(slots[k])), Slot: slots[k], Cell: k.String(),
+				Name: s.seriesName(w, rows[of[0]], withModel), Address: "recipes/" + k.Model + "/#" + k.anchor(),
+			})
+		} else {
+			v.Others++
+		}
+	}
+	slices.SortFunc(v.Keys, func(a, b key) int { return cmp.Compare(a.Slot, b.Slot) })
+	narrow, wide, err := s.charts.Scatter(spec)
+	if err != nil {
+		return nil, fmt.Errorf("scatter of %s: %w", drawn, err)
+	}
+	v.Narrow, v.Wide = template.HTML(narrow), template.HTML(wide)
+	return v, nil
+}
+
+func value(e estimate) chart.Value {
+	v := chart.Value{At: *e.Value}
+	if e.Interval != nil {
+		iv := row.Interval(*e.Interval)
+		v.Interval = &iv
+	}
+	return v
+}
+
+// answers are the page's first sentences: which row gives the most per GPU, and which
+// is fastest for each user, with their intervals, or that none can be told apart.
+func (s *site) answers(rows []*measured, drawn shape) []sentence {
+	order, ranks := ranked(bestOfCells(rows))
+	if len(order) == 0 {
+		return nil
+	}
+	first := order[0]
+	name := func(m *measured) string {
+		return s.titleOf(m) + " at " + m.load()
+	}
+	form := format.NewColumn("", []float64{*first.perGPU().Value})
+	most := sentence{strong(name(first)), say(" gives the most per GPU at " + drawn.String() + ": "),
+		strong(form.Figure(*first.perGPU().Value)), say(" output tok/s/GPU")}
+	if iv := first.perGPU().Interval; iv != nil {
+		most = append(most, say(" ("+form.Interval(iv[0], iv[1])+")"))
+	}
+	most = append(most, say("."))
+	if shared := strings.Count(strings.Join(ranks, " "), "1="); shared > 1 {
+		var also []string
+		for i, m := range order {
+			if i > 0 && ranks[i] == "1=" {
+				also = append(also, name(m))
+			}
+		}
+		if len(also) > 0 {
+			most = append(most, say(" No difference is shown from "+strings.Join(also, ", ")+": the intervals overlap."))
+		}
+	}
+	out := []sentence{most}
+	fast := slices.MaxFunc(rows, func(a, b *measured) int { return cmp.Compare(orZero(a.perUser().Value), orZero(b.perUser().Value)) })
+	if e := fast.perUser(); e.Value != nil {
+		form := format.NewColumn("", []float64{*e.Value})
+		said := sentence{strong(name(fast)), say(" is fastest for each user: "), strong(form.Figure(*e.Value)), say(" tok/s")}
+		if e.Interval != nil {
+			said = append(said, say(" ("+form.Interval(e.Interval[0], e.Interval[1])+")"))
+		}
+		perGPU := format.NewColumn("", []float64{*fast.perGPU().Value})
+		out = append(out, append(said, say(", and gives "+perGPU.Figure(*fast.perGPU().Value)+" output tok/s/GPU.")))
+	}
+	return out
+}
+
+func orZero(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// bestOfCells is each recipe's row with the most output tok/s/GPU.
+func bestOfCells(rows []*measured) []*measured {
+	best := map[recipeKey]*measured{}
+	for _, m := range rows {
+		if b := best[m.Key]; b == nil || *m.perGPU().Value > *b.perGPU().Value {
+			best[m.Key] = m
+		}
+	}
+	var out []*measured
+	for _, k := range distinct(rows, func(m *measured) recipeKey { return m.Key }) {
+		out = append(out, best[k])
+	}
+	return out
+}
+
+// homeTable fills in the table: each cell's best row, a group a shape.
+func (s *site) homeTable(v *homeView, rows []*measured, sc scope, slots map[recipeKey]int) {
+	shapes := distinct(rows, (*measured).shape)
+	slices.SortFunc(shapes, func(a, b shape) int { return cmp.Or(cmp.Compare(a.ISL, b.ISL), cmp.Compare(a.OSL, b.OSL)) })
+	groups := make([][]*measured, len(shapes))
+	var all []*measured
+	for i, sh := range shapes {
+		groups[i] = bestOfCells(slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.shape() != sh }))
+		all = append(all, groups[i]...)
+	}
+	if len(all) > maxTable && len(shapes) > 1 {
+		drawn := slices.Index(shapes, mostMeasured(rows))
+		shapes, groups, all = shapes[drawn:drawn+1], groups[drawn:drawn+1], groups[drawn]
+	}
+	perGPU := newColumn("Per GPU", "output tok/s", all, (*measured).perGPU)
+	v.Heads = []column{
+		newColumn("Per user", "tok/s", all, (*measured).perUser),
+		latencyColumn("TTFT p50", "ttft_ms", p50, all, ttft),
+		latencyColumn("TTFT p99", "ttft_ms", p99, all, ttft),
+		latencyColumn("ITL p50", "itl_ms", p50, all, itl),
+		latencyColumn("ITL p99", "itl_ms", p99, all, itl),
+	}
+	top := 0.0
+	for _, m := range all {
+		e := m.perGPU()
+		top = max(top, *e.Value)
+		if e.Interval != nil {
+			top = max(top, e.Interval[1])
+		}
+	}
+	end := niceEnd(top)
+	v.BarEnd = format.Fixed(end, 0)
+	var missing letters
+	for i, sh := range shapes {
+		g := homeGroup{Name: sh.String()}
+		order, ranks := ranked(groups[i])
+		for n, m := range order {
+			r := homeRow{
+				ID: m.ID, Recipe: m.Key.String(), Slot: slots[m.Key],
+				Swatch: template.HTML(chart.Swatch(slots[m.Key])),
+				Rank:   cmp.Or(ranks[n], "—"),
+				Name:   m.targetName() + " · " + s.strategyName(m.Key.Strategy), Sub: m.engine(),
+				Address: m.address(), Load: format.Count(m.concurrency()),
+				PerGPU:   perGPU.figure(m, &missing),
+				Bar:      template.HTML(chart.Bar(chart.BarSpec{Value: value(m.perGPU()), Max: end})),
+				Roof:     m.roofFigure(&missing),
+				Sign:     m.sign(),
+				Date:     format.Date(m.Report.MeasuredAt),
+				CellLink: "recipes/" + m.Key.Model + "/#" + m.Key.anchor(),
+			}
+			if sc.Model == "" {
+				r.Sub = m.modelName() + " · " + r.Sub
+			}
+			if sh != mostMeasured(rows) && sc.Shape == (shape{}) {
+				r.Swatch = ""
+			}
+			for k := range v.Heads {
+				r.Figures = append(r.Figures, v.Heads[k].figure(m, &missing))
+			}
+			g.Rows = append(g.Rows, r)
+		}
+		v.Groups = append(v.Groups, g)
+	}
+	v.Reasons = missing.Reasons()
+}
+
+// engine with its version, as reported, else as the recipe states it.
+func (m *measured) engine() string {
+	e := m.Report.Receipt.Engine
+	name := engineName(cmp.Or(e.Name, m.Key.Engine))
+	version := e.Version
+	if version == "" && m.Report.AsItWas != nil {
+		version = m.Report.AsItWas.Recipe.Engine.Version
+	}
+	if sp := m.speculation(); sp != "" {
+		version += " · " + sp
+	}
+	return strings.TrimSpace(name + " " + version)
+}
+
+// engineName is how an engine writes itself.
+func engineName(id string) string {
+	for _, e := range [][2]string{{"vllm", "vLLM"}, {"sglang", "SGLang"}, {"llamacpp", "llama.cpp"}, {"ollama", "Ollama"}, {"trtllm", "TensorRT-LLM"}, {"tgi", "TGI"}, {embedded, "embedded engine"}} {
+		if e[0] == id {
+			return e[1]
+		}
+	}
+	return id
+}
+
+// niceEnd is the least 1, 1.5, 2, 3, 4, 5, 6 or 8 × 10ⁿ that is not below v.
+func niceEnd(v float64) float64 {
+	unit := 1.0
+	for unit*10 < v {
+		unit *= 10
+	}
+	for _, m := range []float64{1, 1.5, 2, 3, 4, 5, 6, 8, 10} {
+		if m*unit >= v {
+			return m * unit
+		}
+	}
+	return v
+}

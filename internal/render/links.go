@@ -1,0 +1,117 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tdewolff/parse/v2"
+	lexer "github.com/tdewolff/parse/v2/html"
+)
+
+// links collects, over all pages, what is linked to and what is there, and holds each
+// page to the content policy while it reads it.
+type links struct {
+	base string
+
+	mu       sync.Mutex
+	ids      map[string]map[string]bool // page address → its ids
+	wanted   map[string]string          // address or address#id, without base → the first page that links to it
+	problems []string
+}
+
+func newLinks(base string) *links {
+	return &links{base: base, ids: map[string]map[string]bool{}, wanted: map[string]string{}}
+}
+
+var svgAttribute = regexp.MustCompile(`\s(id|href|xlink:href|style|aria-labelledby)="([^"]*)"`)
+
+// page reads one finished page at its address ("" is the home page).
+func (l *links) page(address string, data []byte) {
+	ids := map[string]bool{}
+	var wants, refs, problems []string
+	attribute := func(tag, name, value string) {
+		value = html.UnescapeString(value)
+		switch name {
+		case "id":
+			if ids[value] {
+				problems = append(problems, fmt.Sprintf("id %q stands twice", value))
+			}
+			ids[value] = true
+		case "style":
+			problems = append(problems, fmt.Sprintf("<%s style=%q>: the content policy allows no style attribute", tag, value))
+		case "for", "aria-labelledby", "aria-describedby", "aria-controls":
+			refs = append(refs, strings.Fields(value)...)
+		case "href", "xlink:href", "src":
+			switch {
+			case strings.HasPrefix(value, "#"):
+				refs = append(refs, value[1:])
+			case strings.HasPrefix(value, l.base) && !strings.HasPrefix(value, "//"):
+				wants = append(wants, strings.TrimPrefix(value, l.base))
+			case tag == "a" && (strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "mailto:")):
+			default:
+				problems = append(problems, fmt.Sprintf("<%s %s=%q> leaves the site or misses its base %s", tag, name, value, l.base))
+			}
+		default:
+			if strings.HasPrefix(name, "on") {
+				problems = append(problems, fmt.Sprintf("<%s %s>: the content policy allows no inline script", tag, name))
+			}
+		}
+	}
+	lex := lexer.NewLexer(parse.NewInput(bytes.NewReader(data)))
+	tag := ""
+	for {
+		kind, token := lex.Next()
+		if kind == lexer.ErrorToken {
+			break
+		}
+		switch kind {
+		case lexer.StartTagToken:
+			tag = string(lex.Text())
+		case lexer.AttributeToken:
+			attribute(tag, string(lex.AttrKey()), strings.Trim(string(lex.AttrVal()), `"'`))
+		case lexer.SVGToken:
+			for _, m := range svgAttribute.FindAllSubmatch(token, -1) {
+				attribute("svg", string(m[1]), string(m[2]))
+			}
+		}
+	}
+	for _, id := range refs {
+		if !ids[id] {
+			problems = append(problems, fmt.Sprintf("refers to #%s, which this page does not have", id))
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids[address] = ids
+	for _, w := range wants {
+		if from, ok := l.wanted[w]; !ok || address < from {
+			l.wanted[w] = address
+		}
+	}
+	for _, p := range problems {
+		l.problems = append(l.problems, "/"+address+": "+p)
+	}
+}
+
+// check lists everything that is wrong, in a stable order. files says which paths exist.
+func (l *links) check(files map[string]int64) []string {
+	problems := slices.Clone(l.problems)
+	for want, from := range l.wanted {
+		address, id, anchored := strings.Cut(want, "#")
+		ids, isPage := l.ids[address]
+		_, isFile := files[address]
+		switch {
+		case !isPage && !isFile:
+			problems = append(problems, fmt.Sprintf("/%s: links to /%s, which is not built", from, address))
+		case anchored && !ids[id]:
+			problems = append(problems, fmt.Sprintf("/%s: links to /%s#%s, and that page has no such id", from, address, id))
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}

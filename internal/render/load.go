@@ -1,0 +1,285 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"rowproof/internal/catalog"
+	"rowproof/internal/gate"
+	"rowproof/internal/render/format"
+	"rowproof/internal/rowfile"
+)
+
+// world is everything that pages are made from.
+type world struct {
+	catalog  *catalog.Catalog
+	articles map[string]*article
+	rows     []*measured // by file, then place in it
+	gaps     []gapLine
+}
+
+// articles are the Markdown pages, by name and address.
+var articles = []string{"before-you-launch", "methodology", "glossary"}
+
+// embedded is the name that the embedded engine gives itself.
+const embedded = "embedded"
+
+// load reads everything but the rows and notes every problem.
+func (s *site) load() *world {
+	w := &world{articles: map[string]*article{}}
+	data, err := fs.Sub(s.fsys, "data")
+	if err != nil {
+		s.refuse(err)
+		return w
+	}
+	c, problems := catalog.Load(data)
+	for _, p := range problems {
+		s.reasons = append(s.reasons, p.String())
+	}
+	w.catalog = c
+	s.strategies = c.Strategies
+	for _, name := range articles {
+		a, err := readArticle(s.fsys, name, s.opts.Base)
+		if err != nil {
+			s.refuse(err)
+			continue
+		}
+		w.articles[name] = a
+	}
+	return w
+}
+
+// withdrawals reads data/withdrawn.yaml: rows that are out of every ranking, for good.
+func (s *site) withdrawals() map[string]*withdrawal {
+	const file = "data/withdrawn.yaml"
+	out := map[string]*withdrawal{}
+	data, err := fs.ReadFile(s.fsys, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out
+	} else if err != nil {
+		s.refuse(err)
+		return out
+	}
+	var list []yaml.Node
+	if err := yaml.Unmarshal(data, &list); err != nil {
+		s.refuse(fmt.Errorf("%s:1:1: expected a list of {id, date, reason}: %w", file, err))
+		return out
+	}
+	for _, n := range list {
+		var entry struct{ ID, Date, Reason string }
+		if err := n.Decode(&entry); err != nil || entry.ID == "" || entry.Date == "" || entry.Reason == "" {
+			s.refuse(fmt.Errorf("%s:%d:%d: an entry holds id, date and reason, all as text", file, n.Line, n.Column))
+			continue
+		}
+		out[entry.ID] = &withdrawal{entry.ID, entry.Date, entry.Reason}
+	}
+	return out
+}
+
+// readRows goes through data/rows one report at a time: it judges each row, refuses
+// what does not belong, and has each row's page written while its samples are in
+// memory.
+func (s *site) readRows(ctx context.Context, w *world) error {
+	withdrawn := s.withdrawals()
+	seen := map[string]string{} // row id → file
+	corpus := &gate.Corpus{Prompts: map[string]string{}}
+	var files []string
+	err := fs.WalkDir(s.fsys, "data/rows", func(p string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && p == "data/rows" {
+			return fs.SkipAll
+		}
+		if err == nil && !d.IsDir() && strings.HasSuffix(p, ".json") {
+			files = append(files, p)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.readReport(file, w, seen, withdrawn, corpus); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(withdrawn)) {
+		if _, ok := seen[id]; !ok {
+			s.refuse(fmt.Errorf("data/withdrawn.yaml:1:1: no row has the id %s", id))
+		}
+	}
+	return nil
+}
+
+func (s *site) readReport(file string, w *world, seen map[string]string, withdrawn map[string]*withdrawal, corpus *gate.Corpus) error {
+	source, err := fs.ReadFile(s.fsys, file)
+	if err != nil {
+		return err
+	}
+	places := rowPlaces(source)
+	b, err := rowfile.LoadFS(s.fsys, file)
+	if err != nil {
+		s.refuse(fmt.Errorf("%s:1:1: %w", file, unprefixed(err, file)))
+		return nil
+	}
+	key, ok := parseKey(strings.TrimPrefix(path.Dir(file), "data/rows/"))
+	if !ok {
+		s.refuse(fmt.Errorf("%s:1:1: a report lies in data/rows/MODEL/TARGET/STRATEGY/ENGINE/", file))
+		return nil
+	}
+	simulated := b.Report.Receipt.Engine.Name == embedded
+	if simulated && !s.opts.Demo {
+		s.refuse(fmt.Errorf("%s:1:1: its rows are of the embedded engine and measure nothing; they are shown with --demo alone", file))
+		return nil
+	}
+	if r := b.Report.Recipe; r != key.String() && !(simulated && r == "") {
+		s.refuse(fmt.Errorf("%s:1:1: its recipe is %q, which belongs in another folder than this, of %q", file, r, key))
+	}
+	copied := map[string]bool{}
+	results := b.Judge(corpus)
+	for i := range b.Rows {
+		d := &b.Rows[i]
+		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results[i], Verdict: gate.Verdict(results[i]), Withdrawn: withdrawn[d.Row.ID]}
+		m.Listed = m.Verdict == gate.Verified || simulated
+		if b.Report.AsItWas != nil {
+			m.Model, m.Target = &b.Report.AsItWas.Model, &b.Report.AsItWas.Target
+		}
+		place := places.row(i)
+		if d.ComputedID != d.Row.ID {
+			s.refuse(fmt.Errorf("%s:%s: the row says that its id is %q, and what it holds has the id %q", file, place, d.Row.ID, d.ComputedID))
+		}
+		if first, twice := seen[d.Row.ID]; twice {
+			s.refuse(fmt.Errorf("%s:%s: the row %s stands in %s already", file, place, d.Row.ID, first))
+			continue
+		}
+		seen[d.Row.ID] = file
+		if m.Withdrawn == nil && !simulated {
+			for _, g := range results[i] {
+				if g.Answer.Blocks() {
+					s.refuse(fmt.Errorf("%s:%s: row %s: gate %s: %s: %s", file, place, d.Row.ID, g.Gate, g.Answer, strings.TrimSpace(g.Reason+" "+g.Mend)))
+				}
+			}
+		}
+		for k := range d.Samples {
+			if p := d.Samples[k].Prompt; p != "" && corpus.Prompts[p] == "" {
+				corpus.Prompts[p] = d.Row.ID
+			}
+		}
+		w.rows = append(w.rows, m)
+		if len(s.reasons) > 0 {
+			continue
+		}
+		downloads, err := s.copyProof(file, source, d.Row.Samples.File, copied)
+		if err != nil {
+			return err
+		}
+		if err := s.writeRow(m, d.Samples, downloads); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyProof puts the report and what lies beside it into the site, each once, under the
+// path that it has in the repository.
+func (s *site) copyProof(file string, report []byte, samples string, copied map[string]bool) ([]download, error) {
+	var out []download
+	add := func(name, path string, data []byte) error {
+		out = append(out, download{name, path, format.Bytes(float64(len(data))), rowfile.SHA256(data)})
+		if copied[path] {
+			return nil
+		}
+		copied[path] = true
+		return s.out.write(path, data)
+	}
+	if err := add("Report", file, report); err != nil {
+		return nil, err
+	}
+	for _, beside := range []struct{ name, path string }{
+		{"Samples of this row", path.Join(path.Dir(file), samples)},
+		{"Evidence of the run", rowfile.EvidenceFile(file)},
+	} {
+		data, err := fs.ReadFile(s.fsys, beside.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if err := add(beside.name, beside.path, data); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// unprefixed drops a path that the caller is about to say itself.
+func unprefixed(err error, file string) error {
+	return errors.New(strings.TrimPrefix(err.Error(), file+": "))
+}
+
+// places are line and column of each row in a report's text.
+type places []string
+
+func (p places) row(i int) string {
+	if i < len(p) {
+		return p[i]
+	}
+	return "1:1"
+}
+
+// rowPlaces finds where each entry of "rows" begins.
+func rowPlaces(source []byte) places {
+	var out places
+	d := json.NewDecoder(bytes.NewReader(source))
+	depth, in := 0, false
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return out
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			if in && depth == 2 {
+				out = append(out, place(source, int(d.InputOffset())-1))
+			}
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+			if depth == 1 {
+				in = false
+			}
+		case "rows":
+			if depth == 1 {
+				in = true
+			}
+		}
+	}
+}
+
+func place(source []byte, offset int) string {
+	before := source[:offset]
+	line := bytes.Count(before, []byte("\n")) + 1
+	return fmt.Sprintf("%d:%d", line, offset-bytes.LastIndexByte(before, '\n'))
+}
+
+// newest is the day of the newest row.
+func newest(rows []*measured) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	return format.Date(slices.MaxFunc(rows, func(a, b *measured) int {
+		return cmp.Compare(a.Report.MeasuredAt, b.Report.MeasuredAt)
+	}).Report.MeasuredAt)
+}

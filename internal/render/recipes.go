@@ -1,0 +1,542 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/render/format"
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+// modelTitle is a model's name, or its id where the catalogue has none.
+func (s *site) modelTitle(w *world, id string) string {
+	if m := w.catalog.Models[id]; m != nil && m.Name != "" {
+		return m.Name
+	}
+	return id
+}
+
+// strategyName is a strategy as a reader sees it.
+func (s *site) strategyName(id string) string {
+	if st := s.strategies[id]; st != nil && st.Name != "" {
+		return st.Name
+	}
+	return id
+}
+
+// titleOf names a row's cell and engine.
+func (s *site) titleOf(m *measured) string {
+	return m.modelName() + " · " + m.targetName() + " · " + s.strategyName(m.Key.Strategy)
+}
+
+// recipesView lists the models.
+type recipesView struct {
+	Models []modelLine
+}
+
+type modelLine struct {
+	Name, Address, Facts string
+	Recipes, Rows        string
+	Measured             string
+}
+
+// writeRecipes writes the list of models and one page a model.
+func (s *site) writeRecipes(w *world) error {
+	v := &recipesView{}
+	ids := slices.Sorted(maps.Keys(w.catalog.Models))
+	for _, m := range w.rows {
+		if !slices.Contains(ids, m.Key.Model) {
+			ids = append(ids, m.Key.Model)
+		}
+	}
+	for _, id := range ids {
+		line := modelLine{Name: s.modelTitle(w, id), Address: "recipes/" + id + "/"}
+		if m := w.catalog.Models[id]; m != nil {
+			line.Facts = modelFacts(m)
+		}
+		recipes := s.recipesOf(w, id)
+		var rows []*measured
+		for _, r := range recipes {
+			rows = append(rows, r.rows...)
+		}
+		line.Recipes = format.Plural(len(recipes), "recipe", "recipes")
+		line.Rows = format.Count(int64(len(rows)))
+		line.Measured = cmp.Or(newest(rows), "—")
+		v.Models = append(v.Models, line)
+		if err := s.writeModel(w, id, recipes); err != nil {
+			return err
+		}
+	}
+	return s.write(&page{
+		Address: "recipes/", Kind: "recipes", Section: "recipes/", Title: "Model serving recipes",
+		Description: "Pick a model, then a verified cell in its coverage matrix. We publish measured numbers only.", Main: v,
+	})
+}
+
+// modelFacts is a model in one line.
+func modelFacts(m *roofline.Model) string {
+	p := m.Params()
+	return strings.Join([]string{
+		m.Publisher, m.Licence, format.Billions(p.Total) + " parameters, " + format.Billions(p.Read) + " read per token", strings.Join(m.Weights, ", "),
+	}, " · ")
+}
+
+// recipeOf is one recipe with its rows.
+type recipeOf struct {
+	key    recipeKey
+	recipe *row.Recipe // nil where only rows know it
+	rows   []*measured
+}
+
+// recipesOf lists a model's recipes by target, strategy, engine.
+func (s *site) recipesOf(w *world, model string) []*recipeOf {
+	byKey := map[recipeKey]*recipeOf{}
+	for id, r := range w.catalog.Recipes {
+		if k, ok := parseKey(id); ok && k.Model == model {
+			byKey[k] = &recipeOf{key: k, recipe: r}
+		}
+	}
+	for _, m := range w.rows {
+		if m.Key.Model != model {
+			continue
+		}
+		r := byKey[m.Key]
+		if r == nil {
+			r = &recipeOf{key: m.Key}
+			if m.Report.AsItWas != nil {
+				r.recipe = &m.Report.AsItWas.Recipe
+			}
+			byKey[m.Key] = r
+		}
+		r.rows = append(r.rows, m)
+	}
+	return slices.SortedFunc(maps.Values(byKey), func(a, b *recipeOf) int { return cmp.Compare(a.key.String(), b.key.String()) })
+}
+
+// modelView is a model's page: what it is, what is measured, and each recipe.
+type modelView struct {
+	Name       string
+	Facts      string
+	Model      []fact
+	Strategies []strategyHead
+	Coverage   []coverageRow
+	Recipes    []recipeView
+	NoRecipe   bool
+}
+
+type strategyHead struct{ Name, For string }
+
+type coverageRow struct {
+	Name  string
+	Cells []coverageCell
+}
+
+// coverageCell is the best figure of a cell, or why there is none.
+type coverageCell struct {
+	Figure, Note, Address string
+	Reason                string
+	Sign                  string
+}
+
+type recipeView struct {
+	ID       string
+	Title    string
+	Sign     string
+	Verdict  sentence
+	Commands []command
+	Facts    []fact
+	Gauges   []gaugeView
+	Tables   []rowTable
+	Receipts []fact
+	Notes    []string
+}
+
+// rowTable is a recipe's rows of one shape.
+type rowTable struct {
+	ID, Name string
+	Heads    []column
+	Rows     []tableRow
+	Reasons  []dash
+}
+
+type tableRow struct {
+	ID, Address, Load string
+	Exact             string
+	Figures           []tableFigure
+	Roof              tableFigure
+	Sign, Verdict     string
+	Date              string
+}
+
+func (s *site) writeModel(w *world, id string, recipes []*recipeOf) error {
+	v := &modelView{Name: s.modelTitle(w, id), NoRecipe: len(recipes) == 0}
+	m := w.catalog.Models[id]
+	if m != nil {
+		v.Facts = modelFacts(m)
+		v.Model = architectureFacts(m)
+	}
+	strategies := slices.Sorted(maps.Keys(w.catalog.Strategies))
+	targets := slices.Sorted(maps.Keys(w.catalog.Targets))
+	for _, r := range recipes {
+		if !slices.Contains(strategies, r.key.Strategy) {
+			strategies = append(strategies, r.key.Strategy)
+		}
+		if !slices.Contains(targets, r.key.Target) {
+			targets = append(targets, r.key.Target)
+		}
+	}
+	for _, st := range strategies {
+		head := strategyHead{Name: s.strategyName(st)}
+		if known := s.strategies[st]; known != nil {
+			head.For = known.For
+		}
+		v.Strategies = append(v.Strategies, head)
+	}
+	for _, t := range targets {
+		target, _ := w.catalog.Target(t)
+		line := coverageRow{Name: nameOfTarget(target, t)}
+		for _, st := range strategies {
+			line.Cells = append(line.Cells, s.coverage(w, recipeKey{id, t, st, ""}, recipes, m, target))
+		}
+		v.Coverage = append(v.Coverage, line)
+	}
+	for _, r := range recipes {
+		v.Recipes = append(v.Recipes, s.recipe(w, r))
+	}
+	return s.write(&page{
+		Address: "recipes/" + id + "/", Kind: "model", Section: "recipes/", Title: v.Name,
+		Description: v.Name + ": how to run it, what is measured on which device, and what is missing. " + v.Facts, Main: v,
+	})
+}
+
+// coverage is one cell of the matrix.
+func (s *site) coverage(w *world, cell recipeKey, recipes []*recipeOf, model *roofline.Model, target *roofline.Target) coverageCell {
+	var best *measured
+	rows, engines, withdrawn := 0, 0, 0
+	known := false
+	for _, r := range recipes {
+		if r.key.cell() != cell {
+			continue
+		}
+		known = true
+		if len(r.rows) > 0 {
+			engines++
+		}
+		for _, m := range r.rows {
+			if m.Withdrawn != nil {
+				withdrawn++
+				continue
+			}
+			rows++
+			if m.ranks() && (best == nil || *m.perGPU().Value > *best.perGPU().Value) {
+				best = m
+			}
+		}
+	}
+	switch {
+	case best != nil:
+		form := format.NewColumn("", []float64{*best.perGPU().Value})
+		note := fmt.Sprintf("%s, %s · %s", best.shape(), best.load(), format.Plural(rows, "row", "rows"))
+		if engines > 1 {
+			note += " · " + format.Plural(engines, "engine", "engines")
+		}
+		return coverageCell{Figure: form.Figure(*best.perGPU().Value), Note: note, Sign: best.sign(), Address: "recipes/" + cell.Model + "/#" + best.Key.anchor()}
+	case rows > 0:
+		return coverageCell{Note: format.Plural(rows, "row", "rows") + ", unranked", Reason: "no row that ranks", Address: "recipes/" + cell.Model + "/#" + anchorOf(recipes, cell)}
+	case withdrawn > 0:
+		return coverageCell{Note: "withdrawn", Reason: "withdrawn", Address: "recipes/" + cell.Model + "/#" + anchorOf(recipes, cell)}
+	}
+	if n, g := s.gapOf(w, cell); g != nil {
+		return coverageCell{Note: "gap" + format.NBSP + strconv.Itoa(n), Reason: "not measured", Address: "gaps/#gap-" + strconv.Itoa(n)}
+	}
+	if model != nil && target != nil {
+		q := roofline.Query{Model: model, Target: target}
+		if fits := roofline.Ceiling(q).Fits; fits != nil && !*fits {
+			return coverageCell{Note: "does not fit", Reason: "the weights do not fit"}
+		}
+	}
+	if known {
+		return coverageCell{Note: "recipe, no row", Reason: "not measured", Address: "recipes/" + cell.Model + "/#" + anchorOf(recipes, cell)}
+	}
+	return coverageCell{Note: "no recipe yet", Reason: "not measured: no recipe yet"}
+}
+
+func anchorOf(recipes []*recipeOf, cell recipeKey) string {
+	for _, r := range recipes {
+		if r.key.cell() == cell {
+			return r.key.anchor()
+		}
+	}
+	return ""
+}
+
+func architectureFacts(m *roofline.Model) []fact {
+	a := &m.Architecture
+	layers := int64(0)
+	var attention, ffn []string
+	for _, l := range a.Layers {
+		layers += l.Count
+		attention = append(attention, fmt.Sprintf("%s, %d query and %d KV heads of %d", strings.ToUpper(l.Attention.Kind), l.Attention.Heads, l.Attention.KVHeads, l.Attention.HeadDim))
+		ffn = append(ffn, l.FFN.Kind+" "+format.Count(l.FFN.Width))
+	}
+	head := "head not tied"
+	if a.TiedHead {
+		head = "head tied to the embedding"
+	}
+	c := roofline.Ceiling(roofline.Query{Model: m})
+	facts := []fact{
+		{Name: "Layers", Text: fmt.Sprintf("%s, hidden %s, FFN %s", format.Count(layers), format.Count(a.Hidden), strings.Join(slices.Compact(ffn), "; "))},
+		{Name: "Attention", Text: strings.Join(slices.Compact(attention), "; ")},
+		{Name: "Vocabulary", Text: format.Count(a.Vocabulary) + ", " + head},
+		{Name: "Context", Text: format.Plural(int(a.MaxContext), "token", "tokens")},
+		{Name: "Read a token", Text: format.Billions(m.Params().Read) + " parameters"},
+	}
+	if kv := c.KVBytesPerToken; kv != nil {
+		facts = append(facts, fact{Name: "KV a token", Text: format.Bytes(*kv) + " at bf16"})
+	}
+	if len(m.Repositories) > 0 {
+		facts = append(facts, fact{Name: "Repositories", Text: strings.Join(m.Repositories, ", ")})
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Sources)) {
+		facts = append(facts, fact{Name: "Source of " + name, Text: m.Sources[name]})
+	}
+	return facts
+}
+
+// recipe is the card of one recipe.
+func (s *site) recipe(w *world, r *recipeOf) recipeView {
+	target, _ := w.catalog.Target(r.key.Target)
+	v := recipeView{
+		ID:    r.key.anchor(),
+		Title: nameOfTarget(target, r.key.Target) + " · " + s.strategyName(r.key.Strategy) + " · " + engineName(r.key.Engine),
+	}
+	if r.recipe != nil {
+		v.Facts = recipeFacts(r.recipe)
+		v.Commands = append(v.Commands, launchCommands(r.key, r.recipe)...)
+		if r.recipe.Notes != "" {
+			v.Notes = append(v.Notes, r.recipe.Notes)
+		}
+		if r.recipe.Weights.Repository == "random" {
+			v.Notes = append(v.Notes, randomWeights)
+		}
+	}
+	live := slices.DeleteFunc(slices.Clone(r.rows), func(m *measured) bool { return m.Withdrawn != nil })
+	v.Commands = append(v.Commands, command{"Measure it yourself, against the running server", s.benchCommand(r.key, live)})
+	v.Sign, v.Verdict = s.recipeVerdict(w, r, live)
+	v.Gauges = s.recipeGauges(live, v.ID)
+	v.Tables = s.rowTables(v.ID, r.rows)
+	if len(live) > 0 {
+		last := slices.MaxFunc(live, func(a, b *measured) int { return cmp.Compare(a.Report.MeasuredAt, b.Report.MeasuredAt) })
+		v.Receipts = receiptFacts(last)
+	}
+	return v
+}
+
+// recipeVerdict is the card's first sentence.
+func (s *site) recipeVerdict(w *world, r *recipeOf, live []*measured) (string, sentence) {
+	if len(live) == 0 {
+		if n, g := s.gapOf(w, r.key.cell()); g != nil {
+			return "", sentence{strong("— not measured."), say(fmt.Sprintf(" Gap %d: about %s.", n, format.Plural(int(g.Minutes), "GPU-minute", "GPU-minutes")))}
+		}
+		return "", sentence{strong("— not measured.")}
+	}
+	verified := 0
+	var gates []gate.Result
+	for _, m := range live {
+		if m.Verdict == gate.Verified {
+			verified++
+		}
+		gates = append(gates, m.Gates...)
+	}
+	sign, word := gate.Verified, "Verified."
+	if verified < len(live) {
+		sign, word = gate.Unverified, fmt.Sprintf("%d of %d rows verified.", verified, len(live))
+	}
+	said := sentence{strong(word), say(fmt.Sprintf(" %s of %s, measured %s.", format.Plural(len(live), "row", "rows"),
+		format.Plural(int(live[0].Workload.Repeats), "repeat", "repeats"), span2(live)))}
+	ranking := slices.DeleteFunc(slices.Clone(live), func(m *measured) bool { return !m.ranks() })
+	if len(ranking) > 0 {
+		best := slices.MaxFunc(ranking, func(a, b *measured) int { return cmp.Compare(*a.perGPU().Value, *b.perGPU().Value) })
+		e := best.perGPU()
+		form := format.NewColumn("", []float64{*e.Value})
+		said = append(said, say(" The most per GPU: "), strong(form.Figure(*e.Value)), say(" output tok/s/GPU at "+best.shape().String()+", "+best.load()))
+		if e.Interval != nil {
+			said = append(said, say(" ("+form.Interval(e.Interval[0], e.Interval[1])+")"))
+		}
+		said = append(said, say("."))
+		fast := slices.MaxFunc(ranking, func(a, b *measured) int { return cmp.Compare(orZero(a.perUser().Value), orZero(b.perUser().Value)) })
+		if e := latency(fast.Figures.ITL, p50, fast.Missing, "itl_ms"); e.Value != nil {
+			said = append(said, say(" The fastest for one user: "), strong(format.Quantity(format.Prose(*e.Value), "ms")), say(" ITL p50 at "+fast.load()+"."))
+		}
+	}
+	return sign, said
+}
+
+// span2 is the day, or the days, on which rows were measured.
+func span2(rows []*measured) string {
+	first, last := format.Date(rows[0].Report.MeasuredAt), format.Date(rows[0].Report.MeasuredAt)
+	for _, m := range rows {
+		d := format.Date(m.Report.MeasuredAt)
+		first, last = min(first, d), max(last, d)
+	}
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
+// recipeFacts are what the card pins.
+func recipeFacts(r *row.Recipe) []fact {
+	facts := []fact{{Name: "Engine", Text: engineName(r.Engine.Name) + " " + r.Engine.Version}}
+	if r.Runtime.Image != "" {
+		facts = append(facts, fact{Name: "Image", Text: r.Runtime.Image, Code: true})
+	}
+	if len(r.Runtime.Packages) > 0 {
+		facts = append(facts, fact{Name: "Packages", Text: packages(r.Runtime.Packages)})
+	}
+	weights := r.Weights.Repository
+	for _, more := range []string{r.Weights.Revision, r.Weights.File} {
+		if more != "" {
+			weights += " · " + more
+		}
+	}
+	facts = append(facts,
+		fact{Name: "Weights", Text: weights},
+		fact{Name: "Weights dtype", Text: cmp.Or(r.Weights.Dtype, "—")},
+		fact{Name: "KV dtype", Text: cmp.Or(r.KVDtype, "—")},
+	)
+	for _, p := range r.Pools {
+		facts = append(facts, fact{Name: "Pool, " + p.Role, Text: fmt.Sprintf("%d × TP %d, PP %d, DP %d, EP %d", p.Count, p.TP, p.PP, p.DP, p.EP)})
+	}
+	speculation := "none"
+	if r.Speculation != nil {
+		speculation = fmt.Sprintf("%s, %d draft tokens", r.Speculation.Method, r.Speculation.DraftTokens)
+	}
+	facts = append(facts, fact{Name: "Speculation", Text: speculation})
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		facts = append(facts, fact{Name: "Environment", Text: name + "=" + r.Env[name], Code: true})
+	}
+	if len(r.Flags) > 0 {
+		facts = append(facts, fact{Name: "Flags", Text: quoted(r.Flags), Code: true})
+	}
+	return facts
+}
+
+// port that the written commands use.
+const port = "8000"
+
+// launchCommands start the server: the container, or the packages and then the server.
+func launchCommands(k recipeKey, r *row.Recipe) []command {
+	weights := r.Weights.Repository
+	if weights == "random" {
+		weights = k.Model
+	}
+	var launch []string
+	for _, a := range r.Launch {
+		switch a {
+		case "{flags}":
+			launch = append(launch, r.Flags...)
+		default:
+			launch = append(launch, strings.NewReplacer("{weights}", weights, "{port}", port).Replace(a))
+		}
+	}
+	env := func(prefix string) []string {
+		var out []string
+		for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+			if prefix != "" {
+				out = append(out, prefix)
+			}
+			out = append(out, name+"="+r.Env[name])
+		}
+		return out
+	}
+	name := "Launch · " + engineName(r.Engine.Name) + " " + r.Engine.Version
+	if r.Weights.Repository == "random" {
+		name += " · " + k.Model + " is a folder with the model's configuration and tokenizer"
+	}
+	if r.Runtime.Image != "" {
+		docker := []string{"docker", "run", "--rm"}
+		if slices.ContainsFunc(r.Arch, func(a string) bool { return strings.HasPrefix(a, "gfx") }) {
+			docker = append(docker, "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video")
+		} else {
+			docker = append(docker, "--gpus", "all")
+		}
+		docker = append(docker, "--ipc=host", "-p", port+":"+port, "-v", "/data/hf-cache:/hf-cache", "-e", "HF_HOME=/hf-cache")
+		docker = append(docker, env("-e")...)
+		return []command{{name, wrapped(slices.Concat(docker, []string{r.Runtime.Image}, launch), 76)}}
+	}
+	var pins []string
+	for _, p := range slices.Sorted(maps.Keys(r.Runtime.Packages)) {
+		pins = append(pins, p+"=="+r.Runtime.Packages[p])
+	}
+	var out []command
+	if len(pins) > 0 {
+		out = append(out, command{"Install the pinned packages", wrapped(append([]string{"pip", "install"}, pins...), 76)})
+	}
+	return append(out, command{name, wrapped(slices.Concat(env(""), launch), 76)})
+}
+
+// benchCommand measures the recipe: the shapes and loads of its rows, else the default.
+func (s *site) benchCommand(k recipeKey, rows []*measured) string {
+	var shapes, loads []string
+	for _, m := range rows {
+		if sh := m.shape().String(); !slices.Contains(shapes, sh) {
+			shapes = append(shapes, sh)
+		}
+		if c := m.concurrency(); c > 0 && !slices.Contains(loads, strconv.FormatInt(c, 10)) {
+			loads = append(loads, strconv.FormatInt(c, 10))
+		}
+	}
+	slices.SortFunc(loads, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	if len(shapes) == 0 {
+		shapes = []string{"1024:256"}
+	}
+	if len(loads) == 0 {
+		loads = []string{"1", "4", "16", "64"}
+	}
+	return wrapped([]string{"measure", "bench", k.Model, "--base-url", "http://127.0.0.1:" + port, "--recipe", k.String(),
+		"--cells", strings.Join(shapes, ","), "--concurrency", strings.Join(loads, ","), "--duration", "15s", "--repeats", "3", "--output", "out/" + k.anchor()}, 76)
+}
+
+// rowTables are a recipe's rows, a table a shape.
+func (s *site) rowTables(id string, rows []*measured) []rowTable {
+	shapes := distinct(rows, (*measured).shape)
+	slices.SortFunc(shapes, func(a, b shape) int { return cmp.Or(cmp.Compare(a.ISL, b.ISL), cmp.Compare(a.OSL, b.OSL)) })
+	var tables []rowTable
+	for _, sh := range shapes {
+		of := slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.shape() != sh })
+		slices.SortStableFunc(of, func(a, b *measured) int {
+			return cmp.Or(cmp.Compare(a.concurrency(), b.concurrency()), cmp.Compare(b.Report.MeasuredAt, a.Report.MeasuredAt))
+		})
+		t := rowTable{ID: id + "-" + sh.slug(), Name: sh.String()}
+		t.Heads = []column{
+			newColumn("Per GPU", "output tok/s", of, (*measured).perGPU),
+			newColumn("Per user", "tok/s", of, (*measured).perUser),
+			latencyColumn("TTFT p50", "ttft_ms", p50, of, ttft),
+			latencyColumn("TTFT p99", "ttft_ms", p99, of, ttft),
+			latencyColumn("ITL p50", "itl_ms", p50, of, itl),
+			latencyColumn("ITL p99", "itl_ms", p99, of, itl),
+			newColumn("Decode", "tok/s", of, func(m *measured) estimate { return m.rate(m.Figures.DecodeTokPerSec, "decode_tok_s") }),
+		}
+		var missing letters
+		for _, m := range of {
+			r := tableRow{ID: m.ID, Address: m.address(), Load: m.load(), Exact: strconv.FormatInt(m.concurrency(), 10), Sign: m.sign(), Verdict: m.sign(), Date: format.Date(m.Report.MeasuredAt), Roof: m.roofFigure(&missing)}
+			if m.Workload.Protocol == row.Passes {
+				r.Load += ", passes"
+			}
+			for i := range t.Heads {
+				r.Figures = append(r.Figures, t.Heads[i].figure(m, &missing))
+			}
+			t.Rows = append(t.Rows, r)
+		}
+		t.Reasons = missing.Reasons()
+		tables = append(tables, t)
+	}
+	return tables
+}

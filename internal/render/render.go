@@ -1,0 +1,253 @@
+// Package render compiles the catalogue and the published rows into the static site:
+// it loads and checks everything, judges each row by its gates, writes the pages from
+// the templates in site/, and puts the whole folder in place only when nothing is
+// wrong. The same input gives the same bytes.
+package render
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/html"
+	"github.com/tdewolff/minify/v2/svg"
+
+	"rowproof/internal/render/chart"
+	"rowproof/internal/row"
+)
+
+// Options of one build.
+type Options struct {
+	Root   string // the folder that holds data/, content/ and site/
+	Out    string // the folder to write; replaced whole
+	Base   string // the path that the site is served under: "/" or "/name/"
+	Origin string // scheme and host, where known: "https://owner.github.io"
+	Demo   bool   // admit rows of the embedded engine; every page then says so
+}
+
+// Result of a build.
+type Result struct {
+	Dir   string
+	Pages int
+	Files int
+	Rows  int
+	Bytes int64
+}
+
+// Refused is the answer to input that may not become a site: every reason, each with
+// its file, line and column where it has one.
+type Refused struct{ Reasons []string }
+
+func (r *Refused) Error() string { return strings.Join(r.Reasons, "\n") }
+
+// site is one build at work.
+type site struct {
+	opts     Options
+	fsys     fs.FS
+	out      *output
+	links    *links
+	minifier *minify.M
+	assets   assets
+	pages    map[string]*template.Template // by page kind
+	reasons  []string
+	written  int
+	built    []string // addresses for the site map
+	frame    frame
+
+	strategies map[string]*row.Strategy
+	charts     *chart.Engine
+}
+
+// Build writes the site. An error of type *Refused lists what is wrong with the input.
+func Build(ctx context.Context, opts Options) (*Result, error) {
+	out, err := newOutput(opts.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer out.discard()
+	s := &site{
+		opts:     opts,
+		fsys:     os.DirFS(opts.Root),
+		out:      out,
+		links:    newLinks(opts.Base),
+		minifier: newMinifier(),
+		pages:    map[string]*template.Template{},
+		charts:   chart.NewEngine(opts.Root, filepath.Join(opts.Root, ".cache", "charts")),
+	}
+	w := s.load()
+	if err := s.parseTemplates(); err != nil {
+		s.refuse(err)
+	}
+	if err := s.buildAssets(); err != nil {
+		s.refuse(err)
+	}
+	s.frame = s.newFrame()
+	if err := s.readRows(ctx, w); err != nil {
+		return nil, err
+	}
+	if len(s.reasons) > 0 {
+		return nil, &Refused{s.reasons}
+	}
+	if err := s.writePages(w); err != nil {
+		return nil, err
+	}
+	if problems := s.links.check(out.files); len(problems) > 0 {
+		return nil, &Refused{problems}
+	}
+	files, size := out.size()
+	if err := out.commit(); err != nil {
+		return nil, err
+	}
+	return &Result{Dir: out.dest, Pages: s.written, Files: files, Rows: len(w.rows), Bytes: size}, nil
+}
+
+// refuse notes reasons; the build goes on, to find them all.
+func (s *site) refuse(errs ...error) {
+	for _, err := range errs {
+		s.reasons = append(s.reasons, strings.Split(err.Error(), "\n")...)
+	}
+}
+
+func newMinifier() *minify.M {
+	m := minify.New()
+	m.AddFunc("text/css", css.Minify)
+	m.AddFunc("image/svg+xml", svg.Minify)
+	m.Add("text/html", &html.Minifier{
+		KeepDefaultAttrVals: true, KeepDocumentTags: true, KeepEndTags: true, KeepQuotes: true,
+	})
+	return m
+}
+
+func (s *site) minify(mediatype string, data []byte) ([]byte, error) {
+	return s.minifier.Bytes(mediatype, data)
+}
+
+// frame is what the layout says on every page.
+type frame struct {
+	Base    string
+	Demo    bool
+	Policy  string
+	Style   string
+	Icon    string
+	Lean    string
+	Nav     []navItem
+	Version string
+}
+
+type navItem struct{ Text, Address string }
+
+// policy is the site's content policy: nothing from elsewhere, nothing inline.
+const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
+
+// page is one page to write: the layout takes it whole, its template takes Main.
+type page struct {
+	frame
+	Address     string // without base; "" is the home page
+	Kind        string // names its folder under site/
+	Section     string // the navigation item it belongs to
+	Title       string
+	Description string
+	Wide        bool
+	Scripts     []string
+	Main        any
+}
+
+// Current is the aria-current value of a navigation item.
+func (p *page) Current(n navItem) string {
+	switch n.Address {
+	case p.Address:
+		return "page"
+	case p.Section:
+		return "true"
+	}
+	return ""
+}
+
+// parseTemplates reads one set a page kind: the shared parts and its own.
+func (s *site) parseTemplates() error {
+	own, err := fs.Glob(s.fsys, "site/*/*.tmpl")
+	if err != nil {
+		return err
+	}
+	funcs := template.FuncMap{
+		"url":      func(address string) string { return s.opts.Base + address },
+		"noLetter": func(reason string) dash { return dash{Reason: reason} },
+	}
+	base, err := template.New("layout.tmpl").Funcs(funcs).ParseFS(s.fsys, "site/base/*.tmpl")
+	if err != nil {
+		return err
+	}
+	for _, name := range own {
+		kind := path.Base(path.Dir(name))
+		if kind == "base" {
+			continue
+		}
+		t := s.pages[kind]
+		if t == nil {
+			if t, err = base.Clone(); err != nil {
+				return err
+			}
+		}
+		if s.pages[kind], err = t.ParseFS(s.fsys, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write renders one page, minifies it, notes its links and puts it into the output.
+func (s *site) write(p *page) error {
+	p.frame = s.frame
+	p.Scripts = s.scriptsOf(p.Kind)
+	t := s.pages[p.Kind]
+	if t == nil {
+		return fmt.Errorf("site/%s: no template for /%s", p.Kind, p.Address)
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "layout.tmpl", p); err != nil {
+		return fmt.Errorf("/%s: %w", p.Address, err)
+	}
+	small, err := s.minify("text/html", b.Bytes())
+	if err != nil {
+		return fmt.Errorf("/%s: %w", p.Address, err)
+	}
+	s.links.page(p.Address, small)
+	s.written++
+	file := p.Address
+	if file == "" || strings.HasSuffix(file, "/") {
+		file += "index.html"
+		s.built = append(s.built, p.Address)
+	}
+	return s.out.write(file, small)
+}
+
+// siteMap lists every page. Its addresses are absolute where the origin is known.
+func (s *site) siteMap() error {
+	slices.Sort(s.built)
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n")
+	for _, address := range s.built {
+		fmt.Fprintf(&b, "<url><loc>%s%s%s</loc></url>\n", s.opts.Origin, s.opts.Base, template.HTMLEscapeString(address))
+	}
+	b.WriteString("</urlset>\n")
+	robots := "User-agent: *\nAllow: /\n"
+	if s.opts.Origin != "" {
+		robots += "Sitemap: " + s.opts.Origin + s.opts.Base + "sitemap.xml\n"
+	}
+	if err := s.out.write("sitemap.xml", b.Bytes()); err != nil {
+		return err
+	}
+	if err := s.out.write("robots.txt", []byte(robots)); err != nil {
+		return err
+	}
+	return s.out.write(marker, nil)
+}

@@ -1,0 +1,185 @@
+package render
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"rowproof/internal/render/chart"
+	"rowproof/internal/render/format"
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+// roof is a row's decode step held against the hard roof of its own batch and context.
+type roof struct {
+	Share   float64 // hard step ÷ measured TPOT p50
+	TPOT    float64 // ms
+	Hard    float64 // ms
+	Batch   float64 // mean sequences decoding together
+	Context float64 // mean tokens in each one's cache
+	Formula string
+	Query   []float64 // packed, for the page to compute again
+	Missing string    // why there is none; the figures are then 0
+}
+
+// query is what the row's recipe says of model and target.
+func (m *measured) query() roofline.Query {
+	q := roofline.Query{Model: m.Model, Target: m.Target, Batch: 1}
+	if a := m.Report.AsItWas; a != nil {
+		q.WeightDtype, q.KVDtype = a.Recipe.Weights.Dtype, a.Recipe.KVDtype
+		if len(a.Recipe.Pools) == 1 {
+			q.TP = a.Recipe.Pools[0].TP
+		}
+	}
+	return q
+}
+
+// replicas is how many copies of the model share the row's load.
+func (m *measured) replicas() float64 {
+	n := int64(0)
+	if a := m.Report.AsItWas; a != nil {
+		for _, p := range a.Recipe.Pools {
+			n += p.Count * p.DP
+		}
+	}
+	return float64(max(n, 1))
+}
+
+// decodeRoof computes the row's share of its hard roof. The batch is Little's law, not
+// the concurrency: output rate × TPOT; the context is the mean over the decode steps.
+func (m *measured) decodeRoof() roof {
+	d := m.Figures.TPOT
+	if d == nil || d.P50 == nil || d.Mean == nil {
+		return roof{Missing: latency(d, p50, m.Missing, "tpot_ms").Reason}
+	}
+	if m.Figures.OutputTokPerSec == nil {
+		return roof{Missing: m.rate(nil, "output_tok_s").Reason}
+	}
+	if m.Model == nil || m.Target == nil {
+		return roof{Missing: "the run named no recipe"}
+	}
+	if sp := m.speculation(); sp != "" {
+		return roof{Missing: "speculation by " + sp + " changes what a step yields"}
+	}
+	q := m.query()
+	if missing := roofline.Ceiling(q).Missing; len(missing) > 0 {
+		return roof{Missing: missing[slices.Min(slices.Collect(maps.Keys(missing)))]}
+	}
+	r := roof{TPOT: *d.P50}
+	r.Batch = math.Max(1, *m.Figures.OutputTokPerSec**d.Mean/1e3/m.replicas())
+	r.Context = float64(m.Workload.ISL) + float64(m.Workload.OSL)/2
+	in := roofline.Pack(q)
+	in[roofline.SlotBatch], in[roofline.SlotContext] = r.Batch, r.Context
+	r.Hard = roofline.CeilingPacked(in)[roofline.OutDecodeStepHardMS]
+	if math.IsNaN(r.Hard) {
+		return roof{Missing: "the ceiling of this model on this target"}
+	}
+	r.Share = r.Hard / r.TPOT
+	r.Formula = roofline.Formula(in)
+	r.Query = in
+	return r
+}
+
+func (m *measured) speculation() string {
+	if a := m.Report.AsItWas; a != nil && a.Recipe.Speculation != nil {
+		return a.Recipe.Speculation.Method
+	}
+	return ""
+}
+
+// roofEstimate is the share as a column of a table takes it.
+func (m *measured) roofFigure(l *letters) tableFigure {
+	r := m.decodeRoof()
+	if r.Missing != "" {
+		return tableFigure{Dash: l.dash("not computable: missing " + r.Missing)}
+	}
+	return tableFigure{Figure: format.Percent(r.Share), Exact: format.Exact(r.Share), Over: r.Share > 1}
+}
+
+// decodeGauge draws the row's own gauge.
+func (s *site) decodeGauge(m *measured, id string) gaugeView {
+	r := m.decodeRoof()
+	spec := chart.GaugeSpec{ID: id, Name: "Decode step, " + m.load()}
+	if r.Missing != "" {
+		spec.Missing = r.Missing
+		return gaugeView{SVG: template.HTML(chart.Gauge(spec))}
+	}
+	share := r.Share * 100
+	spec.Figure = format.Quantity(format.Prose(r.TPOT), "ms") + " TPOT p50"
+	spec.Percent = &share
+	spec.Roof = format.Quantity(format.Prose(r.Hard), "ms") + " a step"
+	again := newRecompute(r.Query)
+	return gaugeView{
+		Recompute: &again,
+		SVG:       template.HTML(chart.Gauge(spec)),
+		Note: fmt.Sprintf("The share is the shortest possible step ÷ the measured TPOT p50. Mean batch %s (output tok/s × TPOT), mean context %s. Hard roof: %s.",
+			format.Prose(r.Batch), format.Plural(int(math.Round(r.Context)), "token", "tokens"), r.Formula),
+	}
+}
+
+// recipeGauges are those of a recipe's page: decode of one user against bandwidth ÷
+// active bytes, and prefill against its roof, both from the rows at c = 1.
+func (s *site) recipeGauges(rows []*measured, id string) []gaugeView {
+	var one *measured
+	for _, m := range rows {
+		if m.concurrency() == 1 && (one == nil || prefer(m, one)) {
+			one = m
+		}
+	}
+	if one == nil || one.Model == nil || one.Target == nil {
+		return nil
+	}
+	in := roofline.Pack(one.query())
+	out := roofline.CeilingPacked(in)
+	var views []gaugeView
+	if d := one.Figures.TPOT; d != nil && d.P50 != nil && *d.P50 > 0 && one.speculation() == "" {
+		rate := 1000 / *d.P50
+		spec := chart.GaugeSpec{ID: id + "-decode", Name: "Decode, " + one.load(), Figure: format.Quantity(format.Prose(rate), "tok/s")}
+		note := ""
+		if hard := out[roofline.OutDecodeTokPerSecHard]; math.IsNaN(hard) {
+			spec.Missing = reason(one.query(), "decode_tok_s")
+		} else {
+			share := rate / hard * 100
+			spec.Percent, spec.Roof = &share, format.Quantity(format.Prose(hard), "tok/s")
+			note = "1 ÷ TPOT p50 of " + one.shape().String() + ". Hard roof, empty context: " + roofline.Formula(in) + "."
+		}
+		views = append(views, gaugeView{SVG: template.HTML(chart.Gauge(spec)), Note: note})
+	}
+	if d := one.Figures.TTFT; d != nil && d.P50 != nil && *d.P50 > 0 && one.Workload.Prompts.State == row.Cold {
+		in[roofline.SlotISL] = float64(one.Workload.ISL)
+		out := roofline.CeilingPacked(in)
+		spec := chart.GaugeSpec{ID: id + "-prefill", Name: fmt.Sprintf("Prefill, %s tokens", format.Count(one.Workload.ISL)),
+			Figure: format.Quantity(format.Prose(*d.P50), "ms") + " TTFT p50"}
+		note := ""
+		if hard := out[roofline.OutPrefillHardMS]; math.IsNaN(hard) {
+			spec.Missing = reason(one.query(), "prefill_ms")
+		} else {
+			share := hard / *d.P50 * 100
+			spec.Percent, spec.Roof = &share, format.Quantity(format.Prose(hard), "ms")
+			note = "The shortest possible prefill ÷ TTFT p50, which also holds the network and the queue. Hard roof: " + roofline.PrefillFormula(in) + "."
+		}
+		views = append(views, gaugeView{SVG: template.HTML(chart.Gauge(spec)), Note: note})
+	}
+	return views
+}
+
+// reason says why the ceiling has no such figure.
+func reason(q roofline.Query, name string) string {
+	if why := roofline.Ceiling(q).Missing[name]; why != "" {
+		return strings.TrimSuffix(why, ".")
+	}
+	return "the ceiling of this model on this target"
+}
+
+// prefer says whether a tells more of one user than b: the longer prompt, then the
+// newer row.
+func prefer(a, b *measured) bool {
+	if a.Workload.ISL != b.Workload.ISL {
+		return a.Workload.ISL > b.Workload.ISL
+	}
+	return a.Report.MeasuredAt > b.Report.MeasuredAt
+}

@@ -1,0 +1,463 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/render/chart"
+	"rowproof/internal/render/format"
+	"rowproof/internal/row"
+)
+
+// rowView is the page of one row: /r/ID/.
+type rowView struct {
+	ID         string
+	Model      string
+	ModelLink  string
+	Cell       string
+	CellLink   string
+	Load       string
+	Workload   string
+	Sign       string
+	Verdict    sentence
+	Notes      []string
+	Six        []bigFigure
+	Reasons    []dash
+	Gauge      gaugeView
+	Histogram  histogramView
+	Gates      []gateView
+	Labels     []labelView
+	Receipt    []fact
+	Server     []fact
+	Commands   []command
+	Repeats    []repeatView
+	RepeatHead []column
+	All        []figureLine
+	Rates      []rateLine
+	Downloads  []download
+}
+
+// bigFigure is one of the six figures that a row opens with.
+type bigFigure struct {
+	Name, Unit string
+	tableFigure
+}
+
+type gateView struct {
+	Name    string
+	Answer  string
+	Class   string
+	Reason  string
+	Mend    string
+	Figures []gate.Compared
+}
+
+// labelView is one thing that the recipe claims beside what the server reported.
+type labelView struct {
+	Name, Claimed, Reported string
+	Equal                   bool
+}
+
+type fact struct {
+	Name, Text, Note string
+	Code             bool
+}
+
+type command struct{ Name, Text string }
+
+type repeatView struct {
+	N       string
+	Started string
+	Figures []tableFigure
+}
+
+// figureLine is one latency with all its percentiles, as recorded.
+type figureLine struct {
+	Name, Field string
+	Values      []exactValue
+	N           string
+}
+
+type rateLine struct {
+	Name, Field, Unit string
+	Value, Interval   string
+	Reason            string
+}
+
+type exactValue struct{ Value, Reason string }
+
+type download struct{ Name, Address, Size, SHA256 string }
+
+type gaugeView struct {
+	SVG       template.HTML
+	Note      string
+	Recompute *recompute // for the page to compute again; nil: nothing to
+}
+
+type histogramView struct {
+	Title string
+	SVG   template.HTML
+	Note  string
+}
+
+// writeRow draws the page of one row; samples are those of the row.
+func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download) error {
+	v := &rowView{
+		ID:        m.ID,
+		Model:     m.modelName(),
+		ModelLink: "recipes/" + m.Key.Model + "/",
+		Cell:      m.targetName() + " · " + s.strategyName(m.Key.Strategy),
+		CellLink:  "recipes/" + m.Key.Model + "/#" + m.Key.anchor(),
+		Load:      m.shape().String() + ", " + m.load(),
+		Workload:  workload(&m.Workload),
+		Sign:      m.sign(),
+		Verdict:   verdict(m),
+		Notes:     m.notes(),
+		Gauge:     s.decodeGauge(m, "roof"),
+		Histogram: histogram(m, samples),
+		Gates:     gateViews(m.Gates),
+		Labels:    labels(m.Gates),
+		Receipt:   receiptFacts(m),
+		Server:    serverFacts(&m.Row.Server, &m.Counts),
+		Downloads: downloads,
+	}
+	if len(m.Report.Tool.Command) > 0 {
+		v.Commands = append(v.Commands, command{"As it was measured", wrapped(m.Report.Tool.Command, 80)})
+	}
+	if len(downloads) > 0 {
+		v.Commands = append(v.Commands, command{"Check the downloaded report with its samples and evidence beside it", "measure check " + baseName(m.File)})
+	}
+	var missing letters
+	one := []*measured{m}
+	for _, c := range []column{
+		latencyColumn("TTFT p50", "ttft_ms", p50, one, ttft),
+		latencyColumn("TTFT p99", "ttft_ms", p99, one, ttft),
+		latencyColumn("ITL p50", "itl_ms", p50, one, itl),
+		latencyColumn("ITL p99", "itl_ms", p99, one, itl),
+		newColumn("Per user, median", "tok/s", one, (*measured).perUser),
+		newColumn("Per GPU", "output tok/s/GPU", one, (*measured).perGPU),
+	} {
+		v.Six = append(v.Six, bigFigure{c.Name, c.Unit, c.figure(m, &missing)})
+	}
+	v.Repeats, v.RepeatHead = repeatViews(m, &missing)
+	v.Reasons = missing.Reasons()
+	v.All, v.Rates = figureLines(m)
+	return s.write(&page{
+		Address: m.address(), Kind: "row", Section: "recipes/",
+		Title:       fmt.Sprintf("%s, %s, %s, %s", v.Model, v.Cell, v.Load, m.ID),
+		Description: v.Verdict.String(),
+		Main:        v,
+	})
+}
+
+func (m *measured) modelName() string {
+	if m.Model != nil && m.Model.Name != "" {
+		return m.Model.Name
+	}
+	return m.Key.Model
+}
+
+// sign is the verdict that the row's sign shows.
+func (m *measured) sign() string {
+	if m.Withdrawn != nil {
+		return gate.Withdrawn
+	}
+	return m.Verdict
+}
+
+// notes are the row's own and what its weights ask to be said.
+func (m *measured) notes() []string {
+	notes := slices.Clone(m.Notes)
+	if m.Report.Receipt.Weights.Source == "random" {
+		notes = append(notes, randomWeights)
+	}
+	if m.queueBound() {
+		notes = append(notes, "Queue-bound: fewer streams were served at once than were offered, so the row stands in no front.")
+	}
+	if m.Workload.Protocol == row.Passes {
+		notes = append(notes, "Measured in passes: the row stands in no ranking, which are of sustained rows.")
+	}
+	return notes
+}
+
+const randomWeights = "Random weights: speed only; no accuracy figure belongs to this row."
+
+// gateViews puts what failed first, then what could not be judged, then what warned.
+func gateViews(results []gate.Result) []gateView {
+	order := map[gate.Answer]int{gate.Fail: 0, gate.Unjudged: 1, gate.Warn: 2, gate.Pass: 3, gate.NotApplicable: 4, gate.NotAsked: 5}
+	sorted := slices.Clone(results)
+	slices.SortStableFunc(sorted, func(a, b gate.Result) int { return cmp.Compare(order[a.Answer], order[b.Answer]) })
+	views := make([]gateView, len(sorted))
+	for i, g := range sorted {
+		class := ""
+		switch g.Answer {
+		case gate.Fail, gate.Unjudged:
+			class = "bad"
+		case gate.Warn:
+			class = "warn"
+		}
+		views[i] = gateView{g.Gate, g.Answer.String(), class, g.Reason, g.Mend, g.Figures}
+	}
+	return views
+}
+
+// labels is what gate label compared: claimed by the recipe, reported by the server.
+func labels(results []gate.Result) []labelView {
+	for _, g := range results {
+		if g.Gate != "label" {
+			continue
+		}
+		views := make([]labelView, len(g.Figures))
+		for i, c := range g.Figures {
+			views[i] = labelView{c.Name, c.Against, c.Found, c.Found == c.Against}
+		}
+		return views
+	}
+	return nil
+}
+
+func receiptFacts(m *measured) []fact {
+	r := &m.Report.Receipt
+	var facts []fact
+	add := func(name, value, field string) {
+		if value == "" {
+			facts = append(facts, fact{Name: name, Text: "—", Note: cmp.Or(r.Unread[field], "not reported")})
+			return
+		}
+		facts = append(facts, fact{Name: name, Text: value})
+	}
+	add("Engine", strings.TrimSpace(r.Engine.Name+" "+r.Engine.Version), "engine.version")
+	add("Serves", r.Engine.Model, "engine.model")
+	add("Server started", format.Time(r.Engine.StartedAt), "engine.started_at")
+	if len(r.Engine.CommandLine) > 0 {
+		facts = append(facts, fact{Name: "Command line", Text: quoted(r.Engine.CommandLine), Code: true})
+	} else {
+		add("Command line", "", "engine.command_line")
+	}
+	add("Arguments from", r.Engine.ArgumentsFrom, "engine.arguments")
+	add("Weights", strings.TrimSpace(r.Weights.Source+" "+r.Weights.Revision), "weights.source")
+	if len(r.Devices) == 0 {
+		add("Devices", "", "devices")
+	}
+	for _, d := range r.Devices {
+		var parts []string
+		parts = append(parts, d.Name)
+		if d.MemoryBytes != nil {
+			parts = append(parts, format.Bytes(float64(*d.MemoryBytes)))
+		}
+		if d.Driver != "" {
+			parts = append(parts, "driver "+d.Driver)
+		}
+		if !d.Used {
+			parts = append(parts, "not used by the server")
+		}
+		add(fmt.Sprintf("Device %d", d.Index), strings.Join(parts, ", "), "devices")
+	}
+	add("Runtime", strings.TrimSpace(r.Runtime.Kind+" "+r.Runtime.Image), "runtime.kind")
+	add("Packages", packages(r.Runtime.Packages), "runtime.packages")
+	add("Kernel", r.Host.Kernel, "host.kernel")
+	cpu := r.Host.CPU
+	if r.Host.Cores > 0 && cpu != "" {
+		cpu += ", " + format.Plural(int(r.Host.Cores), "core", "cores")
+	}
+	add("CPU", cpu, "host.cpu")
+	numa := ""
+	if r.Host.NUMABalancing != nil {
+		numa = format.Count(*r.Host.NUMABalancing)
+	}
+	add("NUMA balancing", numa, "host.numa_balancing")
+	add("Stamps", m.Report.Client.Stamps, "client.stamps")
+	if st := m.Report.Client.Selftest; st != nil {
+		facts = append(facts, fact{Name: "Client's own error", Text: fmt.Sprintf("ITL p50 %s, p99 %s, at %s",
+			format.Quantity(format.Prose(float64(st.ITLErrorNS.P50)/1e3), "µs"), format.Quantity(format.Prose(float64(st.ITLErrorNS.P99)/1e3), "µs"),
+			format.Plural(int(st.Streams), "stream", "streams"))})
+	} else {
+		add("Client's own error", "", "client.selftest")
+	}
+	add("Tool", strings.TrimSpace("measure "+m.Report.Tool.Version+" "+m.Report.Tool.Revision), "tool")
+	return facts
+}
+
+func packages(p map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		parts = append(parts, name+format.NBSP+p[name])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// serverFacts are counts of the client and the engine's own counters.
+func serverFacts(sv *row.Server, c *row.Counts) []fact {
+	facts := []fact{
+		{Name: "Requests", Text: fmt.Sprintf("%s planned, %s completed, %s failed", format.Count(c.Planned), format.Count(c.Completed), format.Count(c.Failed))},
+		{Name: "Tokens counted by", Text: cmp.Or(c.TokensFrom, "—")},
+		{Name: "Chunks", Text: fmt.Sprintf("%s, of which %s carried several tokens and %s had no stamp", format.Count(c.Chunks), format.Count(c.MultiTokenChunks), format.Count(c.Unstamped))},
+	}
+	add := func(name string, v *int64) {
+		f := fact{Name: name, Text: "—", Note: "the engine does not say"}
+		if v != nil {
+			f = fact{Name: name, Text: format.Count(*v)}
+		}
+		facts = append(facts, f)
+	}
+	add("Prompt tokens from cache", c.CachedTokens)
+	add("Running at most", sv.RunningMax)
+	add("Waiting at most", sv.WaitingMax)
+	add("Preemptions", sv.Preemptions)
+	if sv.KVUsageMax != nil {
+		facts = append(facts, fact{Name: "KV cache used at most", Text: format.Percent(*sv.KVUsageMax)})
+	}
+	return facts
+}
+
+// repeatViews are the row's repeats beside each other.
+func repeatViews(m *measured, missing *letters) ([]repeatView, []column) {
+	type part struct {
+		name, unit string
+		pick       func(*row.Repeat) *float64
+	}
+	dist := func(d *row.Dist, q quantile) *float64 {
+		if d == nil {
+			return nil
+		}
+		return q.value(d)
+	}
+	parts := []part{
+		{"TTFT p50", "ms", func(r *row.Repeat) *float64 { return dist(r.TTFT, p50) }},
+		{"TTFT p99", "ms", func(r *row.Repeat) *float64 { return dist(r.TTFT, p99) }},
+		{"TPOT p50", "ms", func(r *row.Repeat) *float64 { return dist(r.TPOT, p50) }},
+		{"ITL p50", "ms", func(r *row.Repeat) *float64 { return dist(r.ITL, p50) }},
+		{"ITL p99", "ms", func(r *row.Repeat) *float64 { return dist(r.ITL, p99) }},
+		{"Output", "tok/s", func(r *row.Repeat) *float64 { return r.OutputTokPerSec }},
+	}
+	views := make([]repeatView, len(m.PerRepeat))
+	for i := range m.PerRepeat {
+		views[i] = repeatView{N: format.Count(int64(i + 1)), Started: cmp.Or(format.Time(m.PerRepeat[i].ServerStartedAt), "not reported")}
+	}
+	var heads []column
+	for _, p := range parts {
+		var values []float64
+		for i := range m.PerRepeat {
+			if v := p.pick(&m.PerRepeat[i]); v != nil {
+				values = append(values, *v)
+			}
+		}
+		form := format.NewColumn(p.unit, values)
+		if p.unit == "ms" {
+			form = format.Milliseconds(values)
+		}
+		heads = append(heads, column{Name: p.name, Unit: form.Unit})
+		for i := range m.PerRepeat {
+			f := tableFigure{}
+			if v := p.pick(&m.PerRepeat[i]); v != nil {
+				f.Figure = form.Figure(*v)
+			} else {
+				f.Dash = missing.dash("fewer than 100 samples in a repeat, so no p99")
+			}
+			views[i].Figures = append(views[i].Figures, f)
+		}
+	}
+	return views, heads
+}
+
+// figureLines give every figure of the row exactly as recorded.
+func figureLines(m *measured) ([]figureLine, []rateLine) {
+	f := &m.Figures
+	var all []figureLine
+	for _, l := range []struct {
+		name, field string
+		dist        *row.Dist
+	}{
+		{"TTFT", "ttft_ms", f.TTFT}, {"TTFA", "ttfa_ms", f.TTFA}, {"Send to first token", "send_ttft_ms", f.SendTTFT},
+		{"TPOT", "tpot_ms", f.TPOT}, {"ITL", "itl_ms", f.ITL}, {"Decode ITL", "itl_decode_ms", f.ITLDecode},
+		{"Ingest gap", "ingest_gap_ms", f.IngestGap}, {"Chunk gap", "chunk_gap_ms", f.ChunkGap}, {"E2E", "e2e_ms", f.E2E},
+	} {
+		line := figureLine{Name: l.name, Field: l.field, N: "0"}
+		if l.dist != nil {
+			line.N = format.Count(l.dist.N)
+		}
+		for _, q := range []quantile{mean, p50, p90, p95, p99} {
+			e := latency(l.dist, q, m.Missing, l.field)
+			if e.Value == nil {
+				line.Values = append(line.Values, exactValue{Reason: e.Reason})
+				continue
+			}
+			line.Values = append(line.Values, exactValue{Value: format.Exact(*e.Value)})
+		}
+		all = append(all, line)
+	}
+	var rates []rateLine
+	for _, r := range []struct {
+		name, field, unit string
+		value             *float64
+	}{
+		{"First call", "first_call_ms", "ms", f.FirstCall},
+		{"Prefill", "prefill_tok_s", "tok/s", f.PrefillTokPerSec},
+		{"Prefill, uncached", "uncached_prefill_tok_s", "tok/s", f.UncachedPrefillTokPerSec},
+		{"Decode", "decode_tok_s", "tok/s", f.DecodeTokPerSec},
+		{"Decode, window", "decode_window_tok_s", "tok/s", f.DecodeWindowTokPerSec},
+		{"Output", "output_tok_s", "tok/s", f.OutputTokPerSec},
+		{"Input + output", "total_tok_s", "tok/s", f.TotalTokPerSec},
+		{"Output per GPU", "output_tok_s_per_gpu", "output tok/s/GPU", f.OutputTokPerSecPerGPU},
+		{"Input + output per GPU", "total_tok_s_per_gpu", "input+output tok/s/GPU", f.TotalTokPerSecPerGPU},
+		{"Requests", "request_s", "requests/s", f.RequestPerSec},
+		{"Energy", "energy_j_per_output_tok", "J per output token", f.EnergyPerOutputTok},
+		{"Power", "power_w", "W", f.Power},
+		{"Peak memory", "peak_memory_bytes", "bytes", f.PeakMemory},
+	} {
+		e := m.rate(r.value, r.field)
+		line := rateLine{Name: r.name, Field: r.field, Unit: r.unit, Reason: e.Reason}
+		if e.Value != nil {
+			line.Value = format.Exact(*e.Value)
+		}
+		if e.Interval != nil {
+			line.Interval = format.Exact(e.Interval[0]) + "–" + format.Exact(e.Interval[1])
+		}
+		rates = append(rates, line)
+	}
+	return all, rates
+}
+
+// histogram draws the gaps between tokens of the timed requests.
+func histogram(m *measured, samples []row.Sample) histogramView {
+	var gaps []int64
+	longest := int64(0)
+	for i := range samples {
+		sm := &samples[i]
+		if sm.Phase != row.PhaseTimed || sm.Status != row.StatusOK {
+			continue
+		}
+		for k, g := range sm.T {
+			if k == 0 {
+				continue // since the request was sent: no gap between tokens
+			}
+			gaps = append(gaps, g)
+			longest = max(longest, g)
+		}
+	}
+	if len(gaps) == 0 {
+		return histogramView{Note: "No gap between tokens was kept, so there is no histogram."}
+	}
+	spec := chart.HistogramSpec{ID: "itl", Gaps: gaps}
+	if d := m.Figures.ITL; d != nil {
+		spec.P50, spec.P99 = d.P50, d.P99
+	}
+	spec.Label = "How long the gaps between chunks were, with the median and the 99th percentile of ITL."
+	if spec.P50 != nil && spec.P99 != nil {
+		spec.Label = fmt.Sprintf("Half of the gaps between tokens are at most %s, and 99 in 100 at most %s.",
+			format.Quantity(format.Prose(*spec.P50), "ms"), format.Quantity(format.Prose(*spec.P99), "ms"))
+	}
+	return histogramView{
+		Title: spec.Label,
+		SVG:   template.HTML(chart.Histogram(spec)),
+		Note: fmt.Sprintf("%s gaps of %s, lines at p50 and p99 of ITL over all gaps. The longest gap took %s.",
+			format.Count(int64(len(gaps))), m.load(), format.Quantity(format.Prose(float64(longest)/1e3), "ms")),
+	}
+}
+
+func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -1,0 +1,180 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/render/format"
+	"rowproof/internal/row"
+)
+
+// span is a part of a sentence.
+type span struct {
+	Text   string
+	Strong bool
+	Code   bool
+}
+
+// sentence is text with its figures set strong.
+type sentence []span
+
+func say(s string) span   { return span{Text: s} }
+func strong(s string) span { return span{Text: s, Strong: true} }
+func code(s string) span   { return span{Text: s, Code: true} }
+
+// String is the sentence without its marks.
+func (s sentence) String() string {
+	var b strings.Builder
+	for _, p := range s {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// tally counts gate answers in words: "17 gates passed, 2 do not apply".
+func tally(gates []gate.Result) string {
+	n := map[gate.Answer]int{}
+	for _, g := range gates {
+		n[g.Answer]++
+	}
+	parts := []string{format.Plural(n[gate.Pass], "gate", "gates") + " passed"}
+	if n[gate.Pass] == len(gates) && len(gates) > 1 {
+		parts[0] = fmt.Sprintf("all%s%d gates passed", format.NBSP, len(gates))
+	}
+	for _, a := range []struct {
+		answer    gate.Answer
+		one, many string
+	}{
+		{gate.Warn, "warns", "warn"}, {gate.Fail, "fails", "fail"},
+		{gate.Unjudged, "cannot be judged", "cannot be judged"},
+		{gate.NotApplicable, "does not apply", "do not apply"}, {gate.NotAsked, "was not asked", "were not asked"},
+	} {
+		if n[a.answer] > 0 {
+			word := a.many
+			if n[a.answer] == 1 {
+				word = a.one
+			}
+			parts = append(parts, format.Count(int64(n[a.answer]))+format.NBSP+word)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// repeats in words.
+func repeats(m *measured) string {
+	n := format.Plural(int(m.Workload.Repeats), "repeat", "repeats")
+	switch {
+	case m.Workload.Requests != nil:
+		return n + " of " + format.Plural(int(*m.Workload.Requests), "request", "requests")
+	case m.Workload.DurationS != nil:
+		return n + " of " + format.Quantity(format.Count(*m.Workload.DurationS), "s")
+	case m.Workload.Iters != nil:
+		return n + " of " + format.Plural(int(*m.Workload.Iters), "pass", "passes")
+	}
+	return n
+}
+
+// verdict is the first sentence of a row's page.
+func verdict(m *measured) sentence {
+	switch {
+	case m.Withdrawn != nil:
+		return sentence{strong("Withdrawn " + m.Withdrawn.Date + ":"), say(" " + strings.TrimSuffix(m.Withdrawn.Reason, ".") +
+			". The figures are kept for the record and stand in no ranking or chart.")}
+	case m.Verdict == gate.Verified:
+		return sentence{strong("Verified."), say(fmt.Sprintf(" %s, measured %s on %s; %s.", capital(repeats(m)), format.Date(m.Report.MeasuredAt), m.targetName(), tally(m.Gates)))}
+	case m.Verdict == gate.Imported:
+		return sentence{strong("Imported"), say(", as its source printed it. Without its samples it cannot be verified.")}
+	}
+	for _, g := range m.Gates {
+		if g.Answer == gate.Fail {
+			return sentence{strong("Not verified:"), say(" "), code(g.Gate), say(". " + closed(g.Reason) + mend(g))}
+		}
+	}
+	for _, g := range m.Gates {
+		if g.Answer == gate.Unjudged {
+			return sentence{strong("Cannot be judged:"), say(" "), code(g.Gate), say(": " + closed(g.Reason) + mend(g))}
+		}
+	}
+	return sentence{strong("Not verified.")}
+}
+
+func mend(g gate.Result) string {
+	if g.Mend == "" {
+		return ""
+	}
+	return " " + closed(capital(g.Mend))
+}
+
+// closed ends a sentence with its full stop.
+func closed(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// workload in words: protocol, prompts, sampling.
+func workload(w *row.Workload) string {
+	prompts := w.Prompts.State + " " + w.Prompts.Kind + " prompts"
+	if w.Prompts.SharedPrefix > 0 {
+		prompts += fmt.Sprintf(", %s shared", format.Plural(int(w.Prompts.SharedPrefix), "token", "tokens"))
+	}
+	if w.Protocol == row.Sustained {
+		return "streams kept full (sustained), " + prompts
+	}
+	return "in passes, " + prompts
+}
+
+// quoted writes arguments as a shell takes them.
+func quoted(args []string) string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = shellQuote(a)
+	}
+	return strings.Join(out, " ")
+}
+
+func shellQuote(s string) string {
+	safe := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@+%", r))
+	})
+	if safe {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// wrapped breaks a command before its flags so that no line passes width.
+func wrapped(args []string, width int) string {
+	var b strings.Builder
+	line := 0
+	for i := 0; i < len(args); i++ {
+		word := shellQuote(args[i])
+		// A flag and its value stay on one line.
+		if strings.HasPrefix(args[i], "-") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			i++
+			word += " " + shellQuote(args[i])
+		}
+		n := len([]rune(word))
+		switch {
+		case line == 0:
+		case line+1+n > width-2:
+			b.WriteString(" \\\n  ")
+			line = 2
+		default:
+			b.WriteByte(' ')
+			line++
+		}
+		b.WriteString(word)
+		line += n
+	}
+	return b.String()
+}
