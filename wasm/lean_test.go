@@ -22,6 +22,7 @@ import (
 
 	"rowproof/data"
 	"rowproof/internal/catalog"
+	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
 )
 
@@ -117,9 +118,14 @@ func (m *module) ask(query []float64) {
 func (m *module) formula(query []float64) string {
 	m.t.Helper()
 	m.ask(query)
-	n := m.call("formula", m.query, uint64(len(query)))
-	text, _ := m.api.Memory().Read(uint32(m.call("text")), uint32(n))
-	return string(text)
+	return m.text(m.call("formula", m.query, uint64(len(query))))
+}
+
+// text reads the n bytes that the last call wrote.
+func (m *module) text(n uint64) string {
+	m.t.Helper()
+	b, _ := m.api.Memory().Read(uint32(m.call("text")), uint32(n))
+	return string(b)
 }
 
 func (m *module) ceiling(query []float64) []float64 {
@@ -162,6 +168,10 @@ func TestLeanCeilingEqualsNative(t *testing.T) {
 				want, got := roofline.CeilingPacked(packed), m.ceiling(packed)
 				if !slices.EqualFunc(got, want, sameBits) {
 					t.Fatalf("%s on %s, query %v:\nlean   %v\nnative %v", model, target, packed, got, want)
+				}
+				m.ask(packed)
+				if got, want := m.text(m.call("plot", m.query, uint64(len(packed)), roofplot.Wide)), roofplot.Draw(packed, roofplot.Wide, ""); got != want {
+					t.Fatalf("%s on %s, query %v:\nlean   %s\nnative %s", model, target, packed, got, want)
 				}
 				if got, want := m.formula(packed), roofline.Formula(packed); got != want {
 					t.Fatalf("%s on %s, query %v:\nlean   %s\nnative %s", model, target, packed, got, want)

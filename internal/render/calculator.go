@@ -1,12 +1,14 @@
 package render
 
 import (
+	"html/template"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"rowproof/internal/render/format"
+	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
 )
 
@@ -16,6 +18,7 @@ type calculator struct {
 	Models, Targets, Weights, KV, Devices []choice
 	Batch, Context                        int64
 
+	Plot    template.HTML
 	Answer  string // the example's result as a sentence
 	Formula string
 	Figures []calculated
@@ -161,6 +164,7 @@ func (v *calculator) example(models map[string]*roofline.Model, targets map[stri
 	}
 	v.Answer = ceilingSentence(q, out)
 	v.Formula = roofline.Formula(in)
+	v.Plot = template.HTML(roofplot.Draw(in, roofplot.Narrow, v.Answer) + roofplot.Draw(in, roofplot.Wide, v.Answer))
 	for _, f := range figuresOfACeiling {
 		value := in[f.Slot]
 		if f.From == "out" {

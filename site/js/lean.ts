@@ -6,6 +6,8 @@ export interface Lean {
   ceiling(query: readonly number[]): number[];
   /** The binding roof with its numbers filled in. */
   formula(query: readonly number[]): string;
+  /** Its roofline as an SVG element width px wide, which the caller names. */
+  plot(query: readonly number[], width: 296 | 720): string;
 }
 
 const room = 256; // slots of each buffer: above any packed query or answer
@@ -64,6 +66,7 @@ async function load(): Promise<Lean> {
     if (packed.length > room) throw new Error(`a query of ${packed.length} slots, where ${room} fit`);
     view(query).set(packed);
   };
+  const text = (n: number) => new TextDecoder().decode(bytes(go.text(), n));
   return {
     ceiling(packed) {
       ask(packed);
@@ -73,8 +76,11 @@ async function load(): Promise<Lean> {
     },
     formula(packed) {
       ask(packed);
-      const n = go.formula(query, packed.length);
-      return new TextDecoder().decode(bytes(go.text(), n));
+      return text(go.formula(query, packed.length));
+    },
+    plot(packed, width) {
+      ask(packed);
+      return text(go.plot(query, packed.length, width));
     },
   };
 }

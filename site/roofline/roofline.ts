@@ -122,6 +122,7 @@ function calculate(form: HTMLFormElement, data: Data): void {
     const out = module.ceiling(packed);
     const formula = module.formula(packed);
     answer.textContent = sentence(query, packed, out, data);
+    draw(module, packed, answer.textContent);
     element("#ceiling-formula").textContent = formula || "—";
     for (const cell of document.querySelectorAll<HTMLElement>("[data-figure]")) {
       const value = slot(cell.dataset["figure"], packed, out);
@@ -145,6 +146,18 @@ function calculate(form: HTMLFormElement, data: Data): void {
 // fields in the order in which one limits the next.
 function fields(): string[] {
   return ["model", "target", "weights", "kv", "tp", "batch", "context"];
+}
+
+// draw replaces the plot by that of another query; without a ceiling there is none.
+function draw(module: Lean, packed: number[], name: string): void {
+  const drawings = ([296, 720] as const).flatMap((width) => {
+    const text = module.plot(packed, width);
+    if (!text) return [];
+    const svg = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+    svg.setAttribute("aria-label", name);
+    return [svg];
+  });
+  element("#ceiling-plot").replaceChildren(...drawings);
 }
 
 /** Joins the model's half and the target's half of a query, and the reader's numbers. */

@@ -19,6 +19,12 @@ export interface LeanExports extends WebAssembly.Exports {
    * length in bytes of UTF-8, 0 when nothing binds or the query is refused.
    */
   formula(query: number, slots: number): number;
-  /** Where the last formula's text begins; it stays until the next one. */
+  /**
+   * Draws the roofline of a packed query as an SVG element without an accessible name,
+   * width px wide (296 or 720); returns the length in bytes of UTF-8, 0 when the query
+   * has no ceiling.
+   */
+  plot(query: number, slots: number, width: number): number;
+  /** Where the last formula's or plot's text begins; it stays until the next one. */
   text(): number;
 }

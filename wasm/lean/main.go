@@ -10,6 +10,7 @@ package main
 import (
 	"unsafe"
 
+	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
 )
 
@@ -70,6 +71,18 @@ func formula(in unsafe.Pointer, n uint32) uint32 {
 	said = nil
 	if query := queryAt(in, n); query != nil {
 		said = []byte(roofline.Formula(query))
+	}
+	return uint32(len(said))
+}
+
+// plot draws the roofline of a packed query as an SVG element width px wide, and returns
+// the text's length in bytes of UTF-8; it lies at text(). The page names the drawing.
+//
+//go:wasmexport plot
+func plot(in unsafe.Pointer, n, width uint32) uint32 {
+	said = nil
+	if query := queryAt(in, n); query != nil {
+		said = []byte(roofplot.Draw(query, int(width), ""))
 	}
 	return uint32(len(said))
 }
