@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -78,8 +79,10 @@ func (o *output) add(m *measured) error {
 	}
 	n := len(o.report.Rows)
 	sum := rowfile.SHA256(packed)
-	file := rowfile.SamplesFile(o.prefix+".json", n)
-	m.row.Samples = row.SamplesRef{File: filepath.Base(file), SHA256: sum}
+	m.row.Samples.SHA256 = sum
+	if o.prefix != "" {
+		m.row.Samples.File = filepath.Base(rowfile.SamplesFile(o.prefix+".json", n))
+	}
 	m.row.Proof = row.Proof{Samples: &sum, Evidence: &sums[n+1]}
 	o.report.Rows = append(o.report.Rows, m.row)
 	o.seeds = append(o.seeds, m.seed)
@@ -88,21 +91,30 @@ func (o *output) add(m *measured) error {
 		return err
 	}
 	csv := rowfile.CSV(o.report, o.seeds)
+	broken := o.write(n, packed, evidence, csv)
+	// What is printed is on disk already, where it can be.
 	lines := strings.SplitAfter(string(csv), "\n")
-	if _, err := io.WriteString(o.stdout, lines[n+1]); err != nil {
-		return err
-	}
+	_, err = io.WriteString(o.stdout, lines[n+1])
+	return errors.Join(broken, err)
+}
+
+// write replaces the files of a run that has grown by row n.
+func (o *output) write(n int, samples, evidence, csv []byte) error {
 	if o.prefix == "" {
 		return nil
 	}
-	data, err := rowfile.Encode(o.report)
+	report, err := rowfile.Encode(o.report)
 	if err != nil {
 		return err
 	}
+	name := o.prefix + ".json"
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{file, packed}, {rowfile.EvidenceFile(o.prefix + ".json"), evidence}, {o.prefix + ".json", data}, {o.prefix + ".csv", csv}} {
+	}{
+		{rowfile.SamplesFile(name, n), samples}, {rowfile.EvidenceFile(name), evidence},
+		{name, report}, {o.prefix + ".csv", csv},
+	} {
 		if err := rowfile.WriteFile(f.name, f.data); err != nil {
 			return err
 		}

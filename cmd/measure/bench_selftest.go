@@ -20,12 +20,14 @@ import (
 	"rowproof/internal/row"
 )
 
-// The selftest: one pass of streams with a token each 20 ms for about two seconds.
+// The selftest: one pass of streams with a token each 20 ms.
 const (
-	selftestGap    = 20 * time.Millisecond
-	selftestTokens = 100
-	leastStreams   = 8
+	selftestGap  = 20 * time.Millisecond
+	leastStreams = 8
 )
+
+// selftestTokens of each stream make two seconds; tests take fewer.
+var selftestTokens = 100
 
 // selftest holds this host's client against an engine whose truth is known, with as
 // many streams as the run will open.
@@ -45,7 +47,7 @@ func selftest(ctx context.Context, streams int, stamps string) (*row.Selftest, e
 	if err != nil {
 		return nil, err
 	}
-	w := row.Workload{ISL: 16, OSL: selftestTokens, Endpoint: benchEndpoints[0], Sampling: row.Sampling{Temperature: "0", IgnoreEOS: true}}
+	w := row.Workload{ISL: 16, OSL: int64(selftestTokens), Endpoint: benchEndpoints[0], Sampling: row.Sampling{Temperature: "0", IgnoreEOS: true}}
 	srv := &server{base: base, model: cfg.Model, engine: engine.Embedded}
 	spec := loadgen.Spec{
 		Base:        base,

@@ -1,0 +1,476 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rowproof/internal/engine"
+	"rowproof/internal/engine/simulator"
+	"rowproof/internal/loadgen"
+	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
+)
+
+func init() { selftestTokens = 10 }
+
+// call runs the verb as a shell would and returns its exit code and output.
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), append([]string{"bench"}, args...), nil, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// records reads the CSV that bench prints into one map a row.
+func records(t *testing.T, text string) []map[string]string {
+	t.Helper()
+	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("not a CSV: %v\n%s", err, text)
+	}
+	var rows []map[string]string
+	for _, line := range all[1:] {
+		m := map[string]string{}
+		for i, name := range all[0] {
+			m[name] = line[i]
+		}
+		rows = append(rows, m)
+	}
+	return rows
+}
+
+// loaded reads a report with its proof, and fails on anything that does not add up.
+func loaded(t *testing.T, prefix string) *rowfile.Bundle {
+	t.Helper()
+	b, err := rowfile.Load(prefix + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Problems) > 0 || b.NoEvidence != "" {
+		t.Errorf("problems %v, evidence %q", b.Problems, b.NoEvidence)
+	}
+	for i, d := range b.Rows {
+		switch {
+		case d.ComputedID != d.Row.ID:
+			t.Errorf("row %d: id %s, computed %s", i, d.Row.ID, d.ComputedID)
+		case d.NoSamples != "" || d.SamplesSHA256 != *d.Row.Proof.Samples:
+			t.Errorf("row %d: samples %q", i, d.NoSamples)
+		case d.EvidenceSHA256 != *d.Row.Proof.Evidence:
+			t.Errorf("row %d: evidence line has another hash", i)
+		}
+	}
+	return b
+}
+
+func TestBenchKeepsWhatItPrints(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-not-for-the-embedded-engine")
+	prefix := filepath.Join(t.TempDir(), "new", "run")
+	code, stdout, stderr := call(t, "--cells", "64:8,32:4", "--concurrency", "2,1", "--seed", "5", "--output", prefix)
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if first, _, _ := strings.Cut(stderr, "\n"); !strings.HasPrefix(first, "simulated: not a measurement") {
+		t.Errorf("stderr begins %q", first)
+	}
+	onDisk, err := os.ReadFile(prefix + ".csv")
+	if err != nil || string(onDisk) != stdout {
+		t.Errorf("the CSV on disk (%v) is not what was printed", err)
+	}
+	var order []string
+	for _, r := range records(t, stdout) {
+		order = append(order, r["isl"]+":"+r["osl"]+"@"+r["concurrency"])
+		if r["status"] != "ok" || r["reason"] != "" || r["speedup_vs_c1"] == "" {
+			t.Errorf("row %v", r)
+		}
+		if !strings.HasPrefix(r["notes"], coldNote+"; ") || !strings.HasSuffix(r["notes"], "; simulated: not a measurement") {
+			t.Errorf("notes %q", r["notes"])
+		}
+	}
+	if want := []string{"64:8@1", "64:8@2", "32:4@1", "32:4@2"}; !slices.Equal(order, want) {
+		t.Errorf("rows %v, want %v", order, want)
+	}
+	b := loaded(t, prefix)
+	if len(b.Rows) != 4 || b.Report.Receipt.Engine.Name != "embedded" {
+		t.Fatalf("%d rows on engine %q", len(b.Rows), b.Report.Receipt.Engine.Name)
+	}
+	seeds := map[string]bool{}
+	prompts := map[string]bool{}
+	for _, d := range b.Rows {
+		seeds[d.Row.Workload.Seed] = true
+		for _, s := range d.Samples {
+			if prompts[s.Prompt] {
+				t.Errorf("prompt %s was sent twice", s.Prompt)
+			}
+			prompts[s.Prompt] = true
+		}
+	}
+	if len(seeds) != 4 || b.Rows[0].Row.Workload.Seed != "5" {
+		t.Errorf("seeds %v", seeds)
+	}
+	if all, _ := os.ReadFile(prefix + ".json"); bytes.Contains(all, []byte("sk-not-for")) {
+		t.Error("the report holds the API key")
+	}
+}
+
+// A second run under a prefix leaves nothing of the first beside its own files.
+func TestBenchReplacesAnOlderRun(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	prefix := filepath.Join(t.TempDir(), "run")
+	for _, cells := range []string{"16:2,17:2", "18:2"} {
+		if code, _, stderr := call(t, "--cells", cells, "--concurrency", "1", "--warmup", "0", "--output", prefix); code != exitOK {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+	}
+	files, err := filepath.Glob(prefix + "*")
+	if err != nil || len(files) != 4 {
+		t.Errorf("files %v, %v", files, err)
+	}
+	if b := loaded(t, prefix); len(b.Rows) != 1 || b.Rows[0].Row.Workload.ISL != 18 {
+		t.Errorf("%d rows", len(b.Rows))
+	}
+}
+
+func TestBenchRepeatPromptsAreServedFromTheCache(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	_, stdout, _ := call(t, "--cells", "128:2", "--concurrency", "1", "--repeat-prompts", "--shared-prefix", "32")
+	warm := records(t, stdout)[0]
+	if !strings.HasPrefix(warm["notes"], warmNote+"; shared_prefix=32; ") || !strings.Contains(warm["notes"], "; cached_tok=112;") {
+		t.Errorf("warm notes %q", warm["notes"])
+	}
+	_, stdout, _ = call(t, "--cells", "128:2", "--concurrency", "1", "--shared-prefix", "32")
+	cold := records(t, stdout)[0]
+	if !strings.HasPrefix(cold["notes"], coldNote+"; shared_prefix=32; ") || !strings.Contains(cold["notes"], "; cached_tok=32;") {
+		t.Errorf("cold notes %q", cold["notes"])
+	}
+}
+
+func TestBenchSustained(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, stdout, stderr := call(t, "--cells", "16:4", "--concurrency", "2", "--num-prompts", "10", "--repeats", "2", "--output", prefix)
+	if code != exitOK || !strings.Contains(stdout, "; protocol=sustained; requests=10; repeats=2;") {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	r := loaded(t, prefix).Rows[0].Row
+	if r.Counts.Planned != 20 || r.Counts.Completed != 20 || len(r.PerRepeat) != 2 {
+		t.Errorf("counts %+v over %d repeats", r.Counts, len(r.PerRepeat))
+	}
+	code, stdout, _ = call(t, "--cells", "16:4", "--concurrency", "2", "--duration", "1s")
+	if code != exitOK || !strings.Contains(stdout, "; protocol=sustained; duration_s=1;") {
+		t.Errorf("exit %d: %s", code, stdout)
+	}
+}
+
+func TestBenchAgainstAServer(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-abcdefgh")
+	f := &fake{models: []string{"org/Some-Model"}, key: "sk-abcdefgh"}
+	server := f.start(t)
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, stdout, stderr := call(t, "Some-Model", "--base-url", server.URL+"/v1", "--cells", "20:3", "--concurrency", "1,9", "--header", "X-Tenant: 7",
+		"--extra-body", `{"top_k": 5, "temperature": 0.5}`, "--stamps", "read", "--device", "cuda", "--output", prefix)
+	if code != exitOK {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	for _, q := range f.requests() {
+		if string(q.Body["model"]) != `"org/Some-Model"` || string(q.Body["top_k"]) != "5" || string(q.Body["temperature"]) != "0.5" ||
+			q.Header.Get("X-Tenant") != "7" || q.Path != "/v1/completions" {
+			t.Fatalf("sent %s to %s with %v", q.Body, q.Path, q.Header)
+		}
+	}
+	r := loaded(t, prefix).Report
+	if r.Client.Stamps != "read" || r.Client.Selftest == nil || r.Client.Selftest.Streams != 9 || r.Client.Selftest.Gaps != 9*9 {
+		t.Errorf("client %+v %+v", r.Client, r.Client.Selftest)
+	}
+	if r.Rows[1].Workload.Sampling.Temperature != "0.5" || !strings.Contains(stdout, "device=cuda (stated; no receipt shows it)") {
+		t.Errorf("workload %+v", r.Rows[1].Workload)
+	}
+	if !strings.Contains(stderr, "gates that can't be judged: label and ceiling (no --recipe)") || !strings.Contains(stderr, "To verify what is unverified:") {
+		t.Errorf("stderr %s", stderr)
+	}
+	for _, name := range []string{prefix + ".json", prefix + ".csv"} {
+		if data, err := os.ReadFile(name); err != nil || bytes.Contains(data, []byte("sk-abcdefgh")) {
+			t.Errorf("%s: %v, or it holds the key", name, err)
+		}
+	}
+	if missing := r.Rows[0].Missing["output_tok_s_per_gpu"]; !strings.HasPrefix(missing, "GPU count unknown") {
+		t.Errorf("per-GPU figure is missing because %q", missing)
+	}
+}
+
+func TestBenchCalibratesTextPrompts(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	for name, c := range map[string]struct {
+		fake *fake
+		args []string
+		note string
+		isl  int64
+	}{
+		"ids refused":   {&fake{noIDs: true}, nil, "prompt=text calibrated (1 tokens around it; 1 a word)", 40},
+		"chat":          {&fake{}, []string{"--endpoint", "/v1/chat/completions"}, "prompt=text calibrated (7 tokens around it; 1 a word)", 40},
+		"no ignore_eos": {&fake{noIgnore: true}, nil, "the server refuses ignore_eos: outputs may end early", 40},
+		"no usage":      {&fake{noUsage: true, noIDs: true}, nil, "prompt=text: the server does not say how many tokens it is", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := c.fake
+			f.models = []string{"m"}
+			prefix := filepath.Join(t.TempDir(), "run")
+			code, stdout, stderr := call(t, append([]string{"--base-url", f.start(t).URL, "--cells", "40:3", "--concurrency", "2", "--output", prefix}, c.args...)...)
+			if code != exitOK || !strings.Contains(stdout, c.note) {
+				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+			}
+			r := loaded(t, prefix).Rows[0].Row
+			if r.Workload.ISL != 40 || c.isl == 0 && r.Counts.ISL != nil || c.isl != 0 && *r.Counts.ISL != (row.Range{Min: c.isl, Max: c.isl}) {
+				t.Errorf("asked for %d tokens, counts %+v", r.Workload.ISL, r.Counts)
+			}
+			if r.Workload.Sampling.IgnoreEOS == f.noIgnore {
+				t.Errorf("ignore_eos is recorded as %v", r.Workload.Sampling.IgnoreEOS)
+			}
+		})
+	}
+}
+
+func TestBenchSurvivesFailures(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Run("one row", func(t *testing.T) {
+		f := &fake{models: []string{"m"}, fail: func(_ int, q *request) (int, string) {
+			if q.tokens == 21 {
+				return 400, `{"error":{"message":"21 is \"too\" long,\nreally"}}`
+			}
+			return 0, ""
+		}}
+		prefix := filepath.Join(t.TempDir(), "run")
+		code, stdout, stderr := call(t, "--base-url", f.start(t).URL, "--cells", "20:3,21:3,22:3", "--concurrency", "2", "--output", prefix)
+		rows := records(t, stdout)
+		if code != exitFailed || len(rows) != 3 {
+			t.Fatalf("exit %d, %d rows: %s", code, len(rows), stderr)
+		}
+		if rows[0]["status"] != "ok" || rows[2]["status"] != "ok" {
+			t.Errorf("a failed row spoiled its neighbours: %v", rows)
+		}
+		if r := rows[1]; r["status"] != "error" || !strings.Contains(r["reason"], `"too" long`) || r["ttft_ms"] != "" || r["decode_tok_s"] != "" {
+			t.Errorf("the failed row reads %v", r)
+		}
+		loaded(t, prefix)
+	})
+	t.Run("some requests", func(t *testing.T) {
+		f := &fake{models: []string{"m"}, fail: func(n int, _ *request) (int, string) {
+			if n > 5 && n%2 == 0 {
+				return 503, "busy"
+			}
+			return 0, ""
+		}}
+		code, stdout, _ := call(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "4", "--warmup", "1", "--iters", "2")
+		r := records(t, stdout)[0]
+		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], " of 12 requests failed; the first: HTTP 503") || r["ttft_ms"] == "" {
+			t.Errorf("exit %d: %v", code, r)
+		}
+	})
+	t.Run("the server dies", func(t *testing.T) {
+		f := &fake{models: []string{"m"}}
+		var server *httptest.Server
+		f.fail = func(_ int, q *request) (int, string) {
+			if q.tokens == 21 {
+				go server.CloseClientConnections()
+				server.Listener.Close()
+				return 500, "dying"
+			}
+			return 0, ""
+		}
+		server = f.start(t)
+		prefix := filepath.Join(t.TempDir(), "run")
+		code, stdout, stderr := call(t, "--base-url", server.URL, "--cells", "20:3,21:3,22:3", "--concurrency", "1", "--output", prefix)
+		rows := records(t, stdout)
+		if code != exitFailed || len(rows) != 3 || rows[0]["status"] != "ok" || rows[1]["status"] != "error" || rows[2]["status"] != "error" {
+			t.Fatalf("exit %d: %v\n%s", code, rows, stderr)
+		}
+		if !strings.Contains(rows[2]["reason"], "refused") {
+			t.Errorf("after the server's death: %q", rows[2]["reason"])
+		}
+		loaded(t, prefix)
+	})
+}
+
+func TestBenchExitCodes(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	two := (&fake{models: []string{"model-a", "model-b"}}).start(t)
+	locked := (&fake{models: []string{"m"}, key: "right"}).start(t)
+	broken := (&fake{models: []string{"m"}, fail: func(int, *request) (int, string) { return 500, "no GPU" }}).start(t)
+	plain := (&fake{models: []string{"m"}}).start(t)
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"nobody listens", []string{"--base-url", "http://127.0.0.1:1"}, exitNoServer,
+			"measure bench: no server at http://127.0.0.1:1: connection refused; start one or name another with --base-url\n"},
+		{"locked", []string{"--base-url", locked.URL}, exitNoServer, "set OPENAI_API_KEY"},
+		{"no model among several", []string{"--base-url", two.URL}, exitUsage, "want one of: model-a, model-b"},
+		{"a model that is not served", []string{"qwen3-8b", "--base-url", two.URL}, exitUsage, "MODEL qwen3-8b: the server does not serve it; want one of: model-a, model-b"},
+		{"a model without a server", []string{"llama-3.1-8b"}, exitUsage, "measure bench llama-3.1-8b --base-url http://127.0.0.1:8000 --recipe llama-3.1-8b/h200-sxm/latency/vllm"},
+		{"a repository without a server", []string{"someone/else"}, exitUsage, "measure bench someone/else --base-url http://127.0.0.1:8000"},
+		{"an unknown recipe", []string{"--base-url", plain.URL, "--recipe", "a/b/c/d"}, exitUsage, "want one of: llama-3.1-8b/h200-sxm/latency/vllm"},
+		{"a recipe of another model", []string{"qwen3-8b", "--base-url", plain.URL, "--recipe", "llama-3.1-8b/h200-sxm/latency/vllm"}, exitUsage, "that recipe is of llama-3.1-8b"},
+		{"nothing works", []string{"--base-url", broken.URL}, exitFailed, "HTTP 500: no GPU"},
+		{"not verified", []string{"--base-url", plain.URL, "--cells", "8:2", "--concurrency", "1", "--require-verified"}, exitNotMet, "not every row is verified"},
+		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitFailed, "/dev/null"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, _, stderr := call(t, c.args...)
+			if code != c.code || !strings.Contains(stderr, c.says) {
+				t.Errorf("exit %d, want %d; said %q, want %q", code, c.code, stderr, c.says)
+			}
+		})
+	}
+}
+
+func TestBenchOverTLS(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	server := httptest.NewUnstartedServer(&fake{models: []string{"m"}})
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake that is meant to fail
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	args := []string{"--base-url", server.URL, "--cells", "8:2", "--concurrency", "1"}
+	if code, _, stderr := call(t, args...); code != exitNoServer || !strings.Contains(stderr, "certificate") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if code, _, stderr := call(t, append(args, "--insecure")...); code != exitOK {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// firstRow reads the CSV of a run until its first row is complete.
+func firstRow(t *testing.T, stdout io.Reader) {
+	t.Helper()
+	r := bufio.NewReader(stdout)
+	for range 2 {
+		if _, err := r.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// endless is a sweep whose second row takes minutes.
+func endless(prefix string) []string {
+	return []string{"bench", "--cells", "16:2,16:15000", "--concurrency", "1", "--output", prefix}
+}
+
+func TestInterruptedBenchKeepsFinishedRows(t *testing.T) {
+	prefix := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, w := io.Pipe()
+	code := make(chan int, 1)
+	var stderr bytes.Buffer
+	go func() { code <- run(ctx, endless(prefix), nil, w, &stderr) }()
+	firstRow(t, r)
+	cancel()
+	if got := <-code; got != exitInterrupted {
+		t.Errorf("exit %d: %s", got, stderr.String())
+	}
+	if !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("said %s", stderr.String())
+	}
+	if b := loaded(t, prefix); len(b.Rows) != 1 || b.Rows[0].Row.Status != row.StatusOK {
+		t.Errorf("%d rows were kept", len(b.Rows))
+	}
+}
+
+func TestKilledBenchKeepsFinishedRows(t *testing.T) {
+	prefix := filepath.Join(t.TempDir(), "run")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, endless(prefix)...)
+	cmd.Args[0] = "measure"
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	firstRow(t, stdout)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if b := loaded(t, prefix); len(b.Rows) != 1 || b.Rows[0].Row.Status != row.StatusOK {
+		t.Errorf("%d rows were kept", len(b.Rows))
+	}
+}
+
+func TestSelftestFindsTheClientsError(t *testing.T) {
+	s, err := selftest(t.Context(), 16, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Streams != 16 || s.Gaps != int64(16*(selftestTokens-1)) {
+		t.Errorf("%d gaps of %d streams", s.Gaps, s.Streams)
+	}
+	if s.ITLErrorNS.P50 > 1e6 || s.TTFTErrorNS.P50 > 1e6 || s.ITLErrorNS.P50 > s.ITLErrorNS.P99 || s.ITLErrorNS.P99 > s.ITLErrorNS.Max {
+		t.Errorf("errors %+v and %+v", s.ITLErrorNS, s.TTFTErrorNS)
+	}
+}
+
+// The embedded engine logs when each token really left. What bench records of it must
+// agree within 1 ms: a client that is at fault fails each time, a busy host now and then.
+func TestBenchAgreesWithTheTruth(t *testing.T) {
+	const limit = 1e6
+	var worst row.ErrorDist
+	for range 3 {
+		gaps, first := againstTruth(t)
+		if g, f := spread(gaps), spread(first); g.P50 > limit || f.P50 > limit {
+			t.Fatalf("half of the errors are above 1 ms: gaps %+v, first tokens %+v", g, f)
+		} else if worst = g; g.Max <= limit && f.Max <= limit {
+			t.Logf("%d gaps: %+v; %d first tokens: %+v", len(gaps), g, len(first), f)
+			return
+		}
+	}
+	t.Errorf("three runs each had a gap or first token that differs by more than 1 ms; gaps of the last: %+v", worst)
+}
+
+// againstTruth drives the embedded engine as a run without a server does.
+func againstTruth(t *testing.T) (gaps, first []int64) {
+	t.Helper()
+	cfg := simulator.Default()
+	child, err := simulator.StartChild(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { child.Stop(); os.Remove(child.TruthPath) })
+	o := parsed(t, "--cells", "128:64", "--concurrency", "8", "--base-url", child.BaseURL)
+	srv := &server{base: o.base, model: cfg.Model, engine: engine.Embedded}
+	s := &sweep{o: o, srv: srv}
+	p := o.plan()[0]
+	spec := s.spec(p, 0, loadgen.Now())
+	spec.Build = srv.build(&p.workload, srv.prompts(&p.workload, p.seed, &s.used), 0)
+	capture, err := loadgen.Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := engine.Samples(capture)
+	if err := child.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	truth, err := readTruth(child.TruthPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gaps, first, err = disagreement(capture, samples, truth); err != nil {
+		t.Fatal(err)
+	}
+	return gaps, first
+}
