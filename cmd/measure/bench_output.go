@@ -67,7 +67,7 @@ func (o *output) removeOlder() error {
 }
 
 // add takes a measured row in, gives it its id, prints its CSV line and writes the files.
-func (o *output) add(m *measured) error {
+func (o *output) add(m *finished) error {
 	packed, err := rowfile.EncodeSamples(m.samples)
 	if err != nil {
 		return err

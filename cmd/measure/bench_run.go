@@ -24,8 +24,8 @@ type sweep struct {
 	bar     *progress
 }
 
-// measured is one row with what proves it.
-type measured struct {
+// finished is one row with what proves it.
+type finished struct {
 	row      row.Row
 	samples  []row.Sample
 	evidence row.Evidence
@@ -34,8 +34,8 @@ type measured struct {
 
 // measure runs one planned row to its end. The only error is that of an interrupted
 // run: whatever the server does, there is a row that says so.
-func (s *sweep) measure(ctx context.Context, n int, p planned) (*measured, error) {
-	m := &measured{}
+func (s *sweep) measure(ctx context.Context, n int, p planned) (*finished, error) {
+	m := &finished{}
 	w := &p.workload
 	zero, wall := loadgen.Now(), time.Now().UTC()
 	sampler := host.NewSampler(s.ref)
@@ -74,7 +74,7 @@ func (s *sweep) measure(ctx context.Context, n int, p planned) (*measured, error
 }
 
 // compute fills the row from the samples.
-func (s *sweep) compute(m *measured, w *row.Workload, broken error, said []string) {
+func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []string) {
 	c := row.Compute(w, s.gpus, m.samples, &m.evidence)
 	m.seed = row.Seed(w, m.samples)
 	m.row = row.Row{
