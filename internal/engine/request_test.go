@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+func TestRequestBodies(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		body []byte
+		want string
+	}{
+		{"ids to vLLM", CompletionIDs("m", []int{5, 6, 7}, 4, Options{Engine: VLLM, IgnoreEOS: true}).Body,
+			`{"model":"m","prompt":[5,6,7],"max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"ignore_eos":true,"return_token_ids":true}`},
+		{"text to SGLang", CompletionText("a/b", "say \"hi\"\n", 3, 4, Options{Engine: SGLang}).Body,
+			`{"model":"a/b","prompt":"say \"hi\"\n","max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`},
+		{"chat to a stranger", Chat("m", "hi", 3, 4, Options{Engine: "unknown: x"}).Body,
+			`{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
+		{"the user's own fields win", CompletionIDs("m", nil, 4, Options{Extra: map[string]json.RawMessage{
+			"temperature": json.RawMessage("0.7"), "top_k": json.RawMessage("5"), "lora": json.RawMessage(`{"a":[1]}`)}}).Body,
+			`{"model":"m","prompt":[],"max_tokens":4,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true},"lora":{"a":[1]},"top_k":5}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if string(c.body) != c.want {
+				t.Errorf("got  %s\nwant %s", c.body, c.want)
+			}
+			var got any
+			if err := json.Unmarshal(c.body, &got); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestCallSaysWhatWasAskedFor(t *testing.T) {
+	a := CompletionIDs("m", []int{5, 6, 7}, 4, Options{})
+	b := CompletionIDs("other", []int{5, 6, 7}, 9, Options{Engine: VLLM})
+	c := CompletionIDs("m", []int{5, 6, 8}, 4, Options{})
+	if a.Path != "/v1/completions" || a.ISL != 3 || a.OSL != 4 || len(a.Prompt) != 16 {
+		t.Errorf("%+v", a)
+	}
+	// The hash is of the prompt alone: SHA-256 of "[5,6,7]".
+	if a.Prompt != b.Prompt || a.Prompt == c.Prompt || a.Prompt != "419f49e7575753b9" {
+		t.Errorf("prompts %s %s %s", a.Prompt, b.Prompt, c.Prompt)
+	}
+	if d := Chat("m", "x", 7, 2, Options{}); d.Path != "/v1/chat/completions" || d.ISL != 7 || d.OSL != 2 || reflect.DeepEqual(d.Prompt, a.Prompt) {
+		t.Errorf("%+v", d)
+	}
+}
