@@ -201,7 +201,7 @@ func larger(a, b float64) float64 {
 // Ceiling answers a query, with its working and with a reason for each figure that
 // cannot be computed.
 func Ceiling(q Query) Answer {
-	q = q.withDefaults()
+	q = q.Filled()
 	in := Pack(q)
 	a := Answer{Missing: reasons(q)}
 	blocked := a.Missing["decode_step_ms"] != ""
@@ -256,48 +256,82 @@ var (
 	sized = []string{"read_bytes_per_step", "fits", "max_concurrency"}
 )
 
+// fault is one reason why figures cannot be computed.
+type fault struct {
+	reason  string
+	figures []string // JSON names
+	asked   bool     // the question itself is wrong, not merely something unknown
+}
+
 // reasons says, by JSON name, why a figure cannot be computed. The first reason stands.
 func reasons(q Query) map[string]string {
 	missing := map[string]string{}
-	say := func(reason string, groups ...[]string) {
-		for _, g := range groups {
-			for _, name := range g {
-				if missing[name] == "" {
-					missing[name] = reason
-				}
+	for _, f := range faults(q) {
+		for _, name := range f.figures {
+			if missing[name] == "" {
+				missing[name] = f.reason
 			}
 		}
 	}
+	return missing
+}
+
+// Wrong lists what is wrong with the question itself, such as a type that nobody knows
+// or a layout that the target cannot hold. Nothing is wrong with asking for a figure
+// whose inputs nobody has published.
+func (q Query) Wrong() []string {
+	var wrong []string
+	for _, f := range faults(q.Filled()) {
+		if f.asked {
+			wrong = append(wrong, f.reason)
+		}
+	}
+	return wrong
+}
+
+func faults(q Query) []fault {
+	all := append(append([]string{}, timed...), sized...)
+	var list []fault
+	wrong := func(reason string, figures ...string) { list = append(list, fault{reason, figures, true}) }
+	unknown := func(reason string, figures ...string) { list = append(list, fault{reason, figures, false}) }
 	if q.Model == nil {
-		say("no model", timed, sized, []string{"read_params", "total_params", "weight_bytes", "kv_bytes_per_token"})
-		return missing
+		unknown("no model", append([]string{"read_params", "total_params", "weight_bytes", "kv_bytes_per_token"}, all...)...)
 	}
 	if q.Target == nil {
-		say("no target", timed, sized)
-		return missing
+		unknown("no target", all...)
 	}
 	f, weightKnown := formatOf(q.WeightDtype)
-	if !weightKnown {
-		say(unknownDtype("weight", q.WeightDtype, WeightDtypes()), timed, sized, []string{"weight_bytes"})
+	if !weightKnown && (q.Model != nil || q.WeightDtype != "") {
+		wrong(unknownDtype("weight", q.WeightDtype, WeightDtypes()), append([]string{"weight_bytes"}, all...)...)
 	}
 	kv, kvKnown := kvFormatOf(q.KVDtype)
 	if !kvKnown {
-		say(unknownDtype("KV", q.KVDtype, KVDtypes()), timed, sized, []string{"kv_bytes_per_token"})
+		wrong(unknownDtype("KV", q.KVDtype, KVDtypes()), append([]string{"kv_bytes_per_token"}, all...)...)
+	}
+	if q.Model == nil || q.Target == nil {
+		return list
 	}
 	if q.Batch < 1 {
-		say("batch "+itoa(q.Batch)+": at least 1 sequence decodes", timed, sized)
+		wrong("batch "+itoa(q.Batch)+": at least 1 sequence decodes", all...)
 	}
 	if q.Context < 0 {
-		say("context "+itoa(q.Context)+": at least 0 tokens are cached", timed, sized)
+		wrong("context "+itoa(q.Context)+": at least 0 tokens are cached", all...)
 	}
 	if r := layout(q); r != "" {
-		say(r, timed, sized)
+		wrong(r, all...)
 	}
-	if limit := q.Model.Architecture.MaxContext; limit > 0 && q.Context > limit {
-		say("context "+itoa(q.Context)+": the model ends at "+itoa(limit), timed, sized)
+	limit := q.Model.Architecture.MaxContext
+	if limit > 0 && q.Context > limit {
+		wrong("context "+itoa(q.Context)+": the model ends at "+itoa(limit)+" tokens", all...)
+	}
+	if limit > 0 && q.ISL+q.OSL > limit {
+		wrong("prompt and output of "+itoa(q.ISL+q.OSL)+" tokens: the model ends at "+itoa(limit), "prefill_ms", "serving", "max_concurrency")
+	}
+	if q.Cached != 0 && (q.Cached < 0 || q.Cached >= q.ISL) {
+		wrong("cached "+itoa(q.Cached)+" of a prompt of "+itoa(q.ISL)+": at least one token is computed", "prefill_ms", "serving")
 	}
 	if _, ok := q.Target.BandwidthGBs.Float(); !ok {
-		say("no memory bandwidth is known for "+q.Target.Name, timed)
+		unknown("no memory bandwidth is known for "+q.Target.Name, timed...)
 	}
 	if weightKnown && kvKnown {
 		needed := [][]string{f.peaks, kv.peaks}
@@ -306,37 +340,26 @@ func reasons(q Query) map[string]string {
 		}
 		for _, types := range needed {
 			if name, _ := q.Target.peak(types); name == "" {
-				say("no dense peak is known for "+types[0]+" on "+q.Target.Name, timed)
+				unknown("no dense peak is known for "+types[0]+" on "+q.Target.Name, timed...)
 			}
 		}
 	}
 	if _, ok := q.Target.LinkGBs.Float(); !ok && q.TP > 1 {
-		say("no link bandwidth is known for "+q.Target.Name, timed)
+		unknown("no link bandwidth is known for "+q.Target.Name, timed...)
 	}
 	if _, ok := q.Target.MemoryGB.Float(); !ok && q.Target.MemoryBytes == 0 {
-		say("no memory size is known for "+q.Target.Name, []string{"fits", "max_concurrency"})
+		unknown("no memory size is known for "+q.Target.Name, "fits", "max_concurrency")
 	}
-	loadReasons(q, func(reason string, names ...string) { say(reason, names) })
-	return missing
-}
-
-// loadReasons says which figures need a length or a load that was not given.
-func loadReasons(q Query, say func(reason string, names ...string)) {
 	if q.Context <= 0 && q.ISL+q.OSL <= 0 {
-		say("no length was given: --context, or --isl and --osl", "max_concurrency")
+		unknown("no length was given: --context, or --isl and --osl", "max_concurrency")
 	}
-	switch {
-	case q.ISL <= 0:
-		say("no prompt length was given: --isl", "prefill_ms", "serving")
-	case q.Cached < 0 || q.Cached >= q.ISL:
-		say("cached "+itoa(q.Cached)+" of a prompt of "+itoa(q.ISL)+": at least one token is computed", "prefill_ms", "serving")
-	}
-	if limit := q.Model.Architecture.MaxContext; limit > 0 && q.ISL+q.OSL > limit {
-		say("prompt and output of "+itoa(q.ISL+q.OSL)+" tokens: the model ends at "+itoa(limit), "prefill_ms", "serving", "max_concurrency")
+	if q.ISL <= 0 {
+		unknown("no prompt length was given: --isl", "prefill_ms", "serving")
 	}
 	if q.OSL <= 0 || q.Concurrency <= 0 {
-		say("no load was given: --isl, --osl and --concurrency", "serving")
+		unknown("no load was given: --isl, --osl and --concurrency", "serving")
 	}
+	return list
 }
 
 // layout says why the matrices cannot be shared so, "" when they can.

@@ -178,7 +178,7 @@ func conventions(q Query) []string {
 	}
 	if q.Target != nil {
 		if q.Target.MemoryBytes > 0 {
-			c = append(c, "what fits: "+itoa(q.Target.MemoryBytes)+" bytes a device, as it reports itself")
+			c = append(c, "what fits: "+Number(float64(q.Target.MemoryBytes))+" bytes a device, as it reports itself")
 		} else if q.Target.MemoryGB != "" {
 			c = append(c, "what fits: the maker's label of "+string(q.Target.MemoryGB)+" GB a device, taken as 10⁹ bytes each")
 		}

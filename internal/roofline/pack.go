@@ -79,15 +79,13 @@ func BindingName(slot float64) string {
 	return ""
 }
 
-// Pack reduces a query to numbers. What the query leaves open takes its default: the
-// model's first weight format, bf16 for the cache, one sequence, all of the target's
-// devices.
+// Pack reduces a query, filled, to numbers.
 func Pack(q Query) []float64 {
 	in := make([]float64, PackedSlots)
 	for i := SlotReadParams; i < PackedSlots; i++ {
 		in[i] = nan
 	}
-	q = q.withDefaults()
+	q = q.Filled()
 	in[SlotBatch] = float64(q.Batch)
 	in[SlotContext] = float64(q.Context)
 	in[SlotISL] = float64(q.ISL)
@@ -104,7 +102,9 @@ func Pack(q Query) []float64 {
 	return in
 }
 
-func (q Query) withDefaults() Query {
+// Filled is the query with its defaults in place of what it leaves open: the model's
+// first weight format, bf16 for the cache, one sequence, all of the target's devices.
+func (q Query) Filled() Query {
 	if q.WeightDtype == "" && q.Model != nil && len(q.Model.Weights) > 0 {
 		q.WeightDtype = q.Model.Weights[0]
 	}

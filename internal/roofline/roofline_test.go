@@ -262,7 +262,7 @@ func TestFits(t *testing.T) {
 	if a.Fits == nil || !*a.Fits || a.MaxConcurrency == nil || *a.MaxConcurrency != want {
 		t.Errorf("fits %v, at most %v; want %d", a.Fits, a.MaxConcurrency, want)
 	}
-	if !contains(a.Conventions, "what fits: 150754820096 bytes a device, as it reports itself") {
+	if !contains(a.Conventions, "what fits: 150,754,820,096 bytes a device, as it reports itself") {
 		t.Errorf("conventions do not say whose bytes: %q", a.Conventions)
 	}
 	big := Ceiling(Query{Model: dense(80, 8192, 64, 8, 128, 28672, 128256, false, false), Target: h100(), Context: 100})
@@ -307,7 +307,7 @@ func TestMissing(t *testing.T) {
 		{"no prompt", "prefill_ms", "no prompt length was given: --isl", Query{Model: llama8b(), Target: h100()}},
 		{"all cached", "prefill_ms", "cached 64 of a prompt of 64: at least one token is computed", Query{Model: llama8b(), Target: h100(), ISL: 64, Cached: 64}},
 		{"no length", "max_concurrency", "no length was given: --context, or --isl and --osl", Query{Model: llama8b(), Target: h100()}},
-		{"too long", "decode_step_ms", "context 5000: the model ends at 4096", Query{Model: limited, Target: h100(), Context: 5000}},
+		{"too long", "decode_step_ms", "context 5000: the model ends at 4096 tokens", Query{Model: limited, Target: h100(), Context: 5000}},
 		{"batch", "decode_step_ms", "batch -1: at least 1 sequence decodes", Query{Model: llama8b(), Target: h100(), Batch: -1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -28,6 +28,9 @@ const (
 	leastTimed   = 20 // … and at least 20
 )
 
+// Basis says how GPU-minutes are estimated, a GPU.
+const Basis = "180 s to start, then at each load 3 repeats of 2 warm-up waves and 10 requests a stream, 20 at least, at 60% of the hard roof"
+
 // Kinds of gap.
 const (
 	GapRecipe = "recipe" // a recipe without rows
@@ -49,7 +52,8 @@ type Gap struct {
 	Loads      []int64
 	What       string   // a sentence
 	Why        string   // a sentence
-	Changes    []string // recommendations that it could change, in words
+	Changes    []string // recommendations that it could change: its roof passes what leads
+	Likely     int      // of those, how many change if it comes as near its roof as measured runs did
 	GPUs       int64
 	GPUMinutes *int64 // about; nil when no roof could be computed
 	Basis      string // how the minutes were estimated, or why they were not
@@ -58,7 +62,8 @@ type Gap struct {
 
 // Gaps lists what is not measured: of each recipe that can run, the loads of the plan
 // without a row that ranks. The first are those that could change most recommendations a
-// GPU-minute; those that could change none follow, the cheapest first.
+// GPU-minute, likely changes counting twice; those that could change none follow, the
+// cheapest first.
 func Gaps(c Catalog, rows []Measured) []Gap {
 	best := leaders(rows)
 	var gaps []Gap
@@ -81,12 +86,12 @@ func Gaps(c Catalog, rows []Measured) []Gap {
 	return gaps
 }
 
-// density is recommendations a GPU-minute.
+// density is recommendations a GPU-minute, the likely ones twice.
 func density(g Gap) float64 {
 	if g.GPUMinutes == nil || *g.GPUMinutes == 0 {
 		return 0
 	}
-	return float64(len(g.Changes)) / float64(*g.GPUMinutes)
+	return float64(len(g.Changes)+g.Likely) / float64(*g.GPUMinutes)
 }
 
 func minutes(g Gap) int64 {
@@ -207,15 +212,14 @@ func shapeGap(c Catalog, id string, open []load, have, weak int, known bool, bes
 		g.Kind = GapShape
 	}
 	g.What = what(c, g)
-	g.Why, g.Changes = reason(g, at, top, best[at], why)
 	if why != "" {
+		g.Why = "What it could reach is not known: " + why + "."
 		g.Basis = "not estimated: " + why
 	} else {
+		g.matter(at, top, best[at])
 		n := int64(math.Ceil(float64(g.GPUs) * seconds / 60))
 		g.GPUMinutes = &n
-		g.Basis = plural(g.GPUs, "GPU") + " × (" + itoa(startSeconds) + " s to start, then at each load " +
-			itoa(minRepeats) + " repeats of " + itoa(warmupWaves) + " warm-up waves and 10 requests a stream (20 at least), at " +
-			itoa(int64(efficiency*100)) + "% of the hard roof)"
+		g.Basis = plural(g.GPUs, "GPU") + " × (" + Basis + ")"
 	}
 	g.Command = command(g)
 	return g, true
@@ -246,26 +250,29 @@ func what(c Catalog, g Gap) string {
 	}
 }
 
-// reason says why a gap matters, and which recommendations its roof could change.
-func reason(g Gap, at scope, top roofs, best leader, unknown string) (string, []string) {
-	if unknown != "" {
-		return "What it could reach is not known: " + unknown + ".", nil
-	}
-	first := best.perUser == 0 && best.perGPU == 0
-	var changes []string
-	say := func(what string, roof, held float64) string {
+// matter fills in why a gap matters, and which recommendations its roof could change.
+func (g *Gap) matter(at scope, top roofs, best leader) {
+	claim := func(what string, roof, held float64) string {
 		if roof <= held {
 			return ""
 		}
-		changes = append(changes, at.model+" at "+g.Shape+", "+what)
-		return what + ", where its roof is " + roofline.Number(roof) + " and the best measured " + roofline.Number(held)
+		g.Changes = append(g.Changes, at.model+" at "+g.Shape+", "+what)
+		if float64(roof*efficiency) > held {
+			g.Likely++
+		}
+		s := what + ", where its roof is " + roofline.Number(roof)
+		if held > 0 {
+			s += " and the best measured " + roofline.Number(held)
+		}
+		return s
 	}
-	user := say("tok/s for each user", top.perUser, best.perUser)
-	gpu := say("output tok/s per GPU", top.perGPU, best.perGPU)
+	user := claim("tok/s for each user", top.perUser, best.perUser)
+	gpu := claim("output tok/s per GPU", top.perGPU, best.perGPU)
 	var s string
 	switch {
-	case first:
-		s = "Nothing of " + at.model + " ranks at " + g.Shape + " yet: this would be its first recommendation."
+	case best.perUser == 0 && best.perGPU == 0:
+		s = "Nothing of " + at.model + " ranks at " + g.Shape + " yet: this would be its first recommendation. Its roofs: " +
+			roofline.Number(top.perUser) + " tok/s for each user, " + roofline.Number(top.perGPU) + " output tok/s per GPU."
 	case user != "" && gpu != "":
 		s = "It could take rank 1 for " + user + ", and for " + gpu + "."
 	case user+gpu != "":
@@ -278,7 +285,7 @@ func reason(g Gap, at scope, top roofs, best leader, unknown string) (string, []
 	if g.Kind == GapRank {
 		s = "Its rows stand in no ranking: verified, sustained, three repeats are needed. " + s
 	}
-	return s, changes
+	g.Why = s
 }
 
 // command is the run that closes a gap, against a server that listens where the
@@ -315,4 +322,34 @@ func list(ns []int64) string {
 		b.WriteString(itoa(n))
 	}
 	return b.String()
+}
+
+// Summary is the list in one sentence: how many, what they cost together, and how many
+// of the first could change a recommendation.
+func Summary(gaps []Gap) string {
+	var total int64
+	unknown := 0
+	first := 0
+	changes := map[string]bool{}
+	for i, g := range gaps {
+		if g.GPUMinutes == nil {
+			unknown++
+		} else {
+			total += *g.GPUMinutes
+		}
+		if len(g.Changes) > 0 && first == i {
+			first = i + 1
+		}
+		for _, c := range g.Changes {
+			changes[c] = true
+		}
+	}
+	s := plural(int64(len(gaps)), "gap") + ", about " + roofline.Number(math.Round(float64(total)/6)/10) + " GPU-hours"
+	if unknown > 0 {
+		s += " and " + itoa(int64(unknown)) + " of unknown cost"
+	}
+	if len(changes) == 0 {
+		return s + "; none could change a recommendation."
+	}
+	return s + "; the first " + itoa(int64(first)) + " could change " + plural(int64(len(changes)), "recommendation") + "."
 }
