@@ -58,6 +58,7 @@ type Input struct {
 	Evidence  *row.Evidence // nil when it could not be read
 	NoSamples string        // why Samples is nil
 
+	Now    string  // the reader's time, RFC 3339 in UTC; "" where there is no clock
 	Corpus *Corpus // nil outside publish and gen
 }
 

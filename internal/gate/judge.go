@@ -6,10 +6,10 @@ var judges = []struct {
 	name  string
 	judge func(*Input) Result
 }{
-	{"schema", nil}, {"recompute", nil}, {"complete", nil}, {"lengths", nil}, {"counted", nil},
-	{"cold", nil}, {"warm", nil}, {"client", nil}, {"little", nil}, {"ceiling", nil},
-	{"label", nil}, {"copied", nil}, {"speculation", nil}, {"queue", nil}, {"neighbours", nil},
-	{"repeats", nil}, {"host", nil}, {"denominator", nil}, {"dates", nil},
+	{"schema", schema}, {"recompute", recompute}, {"complete", complete}, {"lengths", lengths},
+	{"counted", counted}, {"cold", cold}, {"warm", warm}, {"client", nil}, {"little", little},
+	{"ceiling", ceiling}, {"label", nil}, {"copied", nil}, {"speculation", nil}, {"queue", nil},
+	{"neighbours", nil}, {"repeats", repeats}, {"host", nil}, {"denominator", nil}, {"dates", dates},
 }
 
 // Names of the gates in the order in which they are shown.

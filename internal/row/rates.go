@@ -71,31 +71,21 @@ var rateNames = []string{"decode_tok_s", "decode_window_tok_s", "output_tok_s", 
 
 // passes: tokens of a pass over its own window, averaged over the passes.
 func (r *rates) passes(samples []*Sample) {
-	var order []int64
-	byPass := map[int64][]*Sample{}
-	for _, s := range samples {
-		if s.Phase != PhaseTimed {
-			continue
-		}
-		if byPass[s.Pass] == nil {
-			order = append(order, s.Pass)
-		}
-		byPass[s.Pass] = append(byPass[s.Pass], s)
-	}
-	if len(order) == 0 {
+	windows := windowsOf(Passes, samples)
+	if len(windows) == 0 {
 		r.miss("no timed request completed", rateNames...)
 		return
 	}
 	var decode, inner, total, requests []float64
-	for _, p := range order {
-		w, first, why := bounds(byPass[p])
+	for _, pass := range windows {
+		w, first, why := bounds(pass)
 		if why != "" {
 			r.miss(why, rateNames...)
 			continue
 		}
 		r.windows = append(r.windows, w)
 		var out, in, done int64
-		for _, s := range byPass[p] {
+		for _, s := range pass {
 			if !s.OK() {
 				continue
 			}
@@ -137,10 +127,8 @@ func (r *rates) mean(figure string, values []float64) *float64 {
 // request that we cut tells no prompt length; the timed ones' mean stands for it.
 func (r *rates) sustained(samples []*Sample) {
 	var timed []*Sample
-	for _, s := range samples {
-		if s.Phase == PhaseTimed {
-			timed = append(timed, s)
-		}
+	if all := windowsOf(Sustained, samples); len(all) > 0 {
+		timed = all[0]
 	}
 	w, first, why := bounds(timed)
 	if why != "" {

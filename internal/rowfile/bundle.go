@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"rowproof/internal/gate"
 	"rowproof/internal/row"
@@ -22,6 +23,7 @@ type Bundle struct {
 	Evidence     []row.Evidence
 	EvidenceSums []string // SHA-256 of each evidence line
 	NoEvidence   string   // why Evidence is nil
+	Now          string   // when it was loaded, RFC 3339 in UTC, for the gate on dates
 }
 
 // RowData is one row with what was recomputed about it.
@@ -66,7 +68,7 @@ func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	b := &Bundle{Path: file, Report: r, Problems: problems}
+	b := &Bundle{Path: file, Report: r, Problems: problems, Now: time.Now().UTC().Format(time.RFC3339)}
 	b.loadEvidence(fsys, EvidenceFile(file))
 	for i := range r.Rows {
 		d := RowData{Row: &r.Rows[i]}
@@ -138,6 +140,6 @@ func (b *Bundle) Input(i int, corpus *gate.Corpus) gate.Input {
 		FormProblems: b.Problems, ComputedID: d.ComputedID,
 		SamplesSHA256: d.SamplesSHA256, EvidenceSHA256: d.EvidenceSHA256,
 		Samples: d.Samples, Evidence: d.Evidence, NoSamples: d.NoSamples,
-		Corpus: corpus,
+		Now: b.Now, Corpus: corpus,
 	}
 }

@@ -1,0 +1,105 @@
+package gate
+
+import "rowproof/internal/row"
+
+// cachedSlack is how many tokens beyond the declared prefix a cold prompt may find
+// cached: two random prompts share their first now and then, and a block holds 16.
+// cachedShare is how much of all prompt tokens.
+const (
+	cachedSlack = 16
+	cachedShare = 0.005
+)
+
+const cachedMend = "start vLLM with --enable-prompt-tokens-details, SGLang with --enable-cache-report, or either with its metrics on"
+
+// cold passes a row whose prompts no prefix cache served.
+func cold(in *Input) Result {
+	w := &in.Row.Workload
+	if w.Prompts.State == row.Warm {
+		return notApplicable("the row declares warm prompts")
+	}
+	if r, none := in.noSamples(); none {
+		return r
+	}
+	if r, bad := in.prompts(); bad {
+		return r
+	}
+	timed := in.timed()
+	if len(timed) == 0 {
+		return missing("a completed request", "")
+	}
+	var most, beyond, total int64
+	for _, s := range timed {
+		if s.Cached == nil {
+			return in.coldByCounter()
+		}
+		over := max(0, *s.Cached-w.Prompts.SharedPrefix)
+		most = max(most, over)
+		beyond += over
+		total += promptTokens(s, w)
+	}
+	share := float64(beyond) / float64(max(total, 1))
+	figures := []Compared{
+		{"most cached tokens of a request beyond the declared prefix", itoa(most), "at most " + itoa(cachedSlack)},
+		{"share of all prompt tokens", percent(share), "at most " + percent(cachedShare)},
+	}
+	switch {
+	case most > cachedSlack:
+		return fail("a request found "+count(most, "token")+" cached beyond the declared prefix; a cold prompt finds at most "+itoa(cachedSlack), figures...)
+	case share > cachedShare:
+		return fail(percent(share)+" of the prompt tokens were cached; a cold row has at most "+percent(cachedShare), figures...)
+	}
+	return pass(of(beyond, total, "prompt token")+" were cached beyond the declared prefix, and no prompt was sent twice", figures...)
+}
+
+func promptTokens(s *row.Sample, w *row.Workload) int64 {
+	if s.ISL != nil {
+		return *s.ISL
+	}
+	return w.ISL
+}
+
+// prompts fails a prompt that was sent twice, in this row or in another one.
+func (in *Input) prompts() (Result, bool) {
+	seen := make(map[string]int64, len(in.Samples))
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		if s.Prompt == "" {
+			continue
+		}
+		if first, ok := seen[s.Prompt]; ok {
+			return fail("a prompt was sent twice: requests "+itoa(first)+" and "+itoa(int64(i))+" of the samples file",
+				Compared{"prompt", s.Prompt, "sent once"}), true
+		}
+		seen[s.Prompt] = int64(i)
+		if in.Corpus == nil {
+			continue
+		}
+		if other, ok := in.Corpus.Prompts[s.Prompt]; ok && other != in.Row.ID {
+			return fail("a prompt of this row was also sent in row "+other,
+				Compared{"prompt", s.Prompt, "sent in one row"}), true
+		}
+	}
+	return Result{}, false
+}
+
+// coldByCounter judges by the hit counter's rise over the whole row, all phases.
+func (in *Input) coldByCounter() Result {
+	hits := row.ServerFrom(in.Evidence).CachedTok
+	if hits == nil {
+		return missing("cached tokens, by request or by the server's hit counter", cachedMend)
+	}
+	w := &in.Row.Workload
+	var total int64
+	for i := range in.Samples {
+		total += promptTokens(&in.Samples[i], w)
+	}
+	n := int64(len(in.Samples))
+	beyond := max(0, *hits-n*w.Prompts.SharedPrefix)
+	share := float64(beyond) / float64(max(total, 1))
+	figures := []Compared{{"share of all prompt tokens, by the hit counter", percent(share), "at most " + percent(cachedShare)}}
+	if share > cachedShare {
+		return fail("the hit counter rose by "+itoa(*hits)+", "+percent(share)+" of the prompt tokens; a cold row has at most "+percent(cachedShare), figures...)
+	}
+	return pass("the hit counter rose by "+itoa(*hits)+" over "+count(total, "prompt token")+", and no prompt was sent twice", figures...)
+}

@@ -1,0 +1,329 @@
+package gate_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
+	"rowproof/internal/rowtest"
+)
+
+// made is a report with its files, before they are written.
+type made struct {
+	report   *row.Report
+	samples  [][]row.Sample
+	evidence []row.Evidence
+}
+
+func (m *made) seal() { rowtest.Seal(m.report, m.samples, m.evidence) }
+
+// files writes a report into memory.
+func (m *made) files(t *testing.T) fstest.MapFS {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	put := func(name string, data []byte, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys[name] = &fstest.MapFile{Data: data}
+	}
+	for i := range m.samples {
+		data, err := rowfile.EncodeSamples(m.samples[i])
+		put(m.report.Rows[i].Samples.File, data, err)
+	}
+	data, _, err := rowfile.EncodeEvidence(m.evidence)
+	put("r.evidence.jsonl.gz", data, err)
+	data, err = rowfile.Encode(m.report)
+	put("r.json", data, err)
+	return fsys
+}
+
+const now = "2026-12-01T00:00:00Z"
+
+func judge(t *testing.T, fsys fstest.MapFS, corpus *gate.Corpus) [][]gate.Result {
+	t.Helper()
+	b, err := rowfile.LoadFS(fsys, "r.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Now = now
+	return b.Judge(corpus)
+}
+
+func make1(seed uint64, o rowtest.Options) *made {
+	if o.Cells == nil {
+		o.Cells = []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 4}}
+	}
+	r, s, e := rowtest.Report(seed, o)
+	return &made{r, s, e}
+}
+
+func answers(results []gate.Result) map[string]gate.Answer {
+	out := map[string]gate.Answer{}
+	for _, r := range results {
+		out[r.Gate] = r.Answer
+	}
+	return out
+}
+
+// Each defect is planted in a healthy row and must be answered by the gate it was made
+// for, with every other answer as the healthy twin's.
+func TestPlantedDefects(t *testing.T) {
+	timedAt := func(m *made) int {
+		for i, s := range m.samples[0] {
+			if s.Phase == row.PhaseTimed {
+				return i
+			}
+		}
+		t.Fatal("no timed request")
+		return 0
+	}
+	sealed := func(change func(m *made)) func(*made, *testing.T) fstest.MapFS {
+		return func(m *made, t *testing.T) fstest.MapFS {
+			change(m)
+			m.seal()
+			return m.files(t)
+		}
+	}
+	unsealed := func(change func(m *made)) func(*made, *testing.T) fstest.MapFS {
+		return func(m *made, t *testing.T) fstest.MapFS {
+			change(m)
+			return m.files(t)
+		}
+	}
+	edited := func(old, new string) func(*made, *testing.T) fstest.MapFS {
+		return func(m *made, t *testing.T) fstest.MapFS {
+			fsys := m.files(t)
+			text := string(fsys["r.json"].Data)
+			if !strings.Contains(text, old) {
+				t.Fatalf("nothing to edit: %s", old)
+			}
+			fsys["r.json"].Data = []byte(strings.Replace(text, old, new, 1))
+			return fsys
+		}
+	}
+	p := func(v int64) *int64 { return &v }
+	twin := answers(judge(t, make1(1, rowtest.Options{}).files(t), nil)[0])
+	for _, c := range []struct {
+		name   string
+		plant  func(*made, *testing.T) fstest.MapFS
+		gate   string
+		answer gate.Answer
+		reason string
+		also   map[string]gate.Answer // what the same defect takes from other gates
+	}{
+		{"the hashed part was edited", edited(`"cores": 16`, `"cores": 17`), "schema", gate.Fail, "the id does not follow", nil},
+		{"an unknown field", edited(`"status": "ok",`, `"status": "ok", "verdict": "verified",`), "schema", gate.Fail, `unknown field "verdict"`, nil},
+		{"a duplicate key", edited(`"status": "ok",`, `"status": "ok", "status": "ok",`), "schema", gate.Fail, `key "status" stands twice`, nil},
+		{"a figure was edited", unsealed(func(m *made) { *m.report.Rows[0].Figures.TTFT.P50 *= 1 + 1e-7 }),
+			"recompute", gate.Fail, "ttft_ms.p50", nil},
+		{"the inverse of a spread for the spread of an inverse", unsealed(func(m *made) {
+			f := &m.report.Rows[0].Figures
+			i := f.Intervals["output_tok_s"]
+			f.Intervals["output_tok_s"] = row.Interval{1 / i[1], 1 / i[0]}
+		}), "recompute", gate.Fail, "intervals.output_tok_s", nil},
+		{"a null without a reason", unsealed(func(m *made) { delete(m.report.Rows[0].Missing, "peak_memory_bytes") }),
+			"recompute", gate.Fail, "missing.peak_memory_bytes", nil},
+		{"a count was edited", unsealed(func(m *made) { m.report.Rows[0].Counts.Chunks++ }), "recompute", gate.Fail, "counts.chunks", nil},
+		{"a server figure was edited", unsealed(func(m *made) { m.report.Rows[0].Server.RunningMax = p(3) }),
+			"recompute", gate.Fail, "server.running_max", nil},
+		{"another samples file", unsealed(func(m *made) { m.samples[0][timedAt(m)].T[1]++ }),
+			"recompute", gate.Fail, "wrong checksum", nil},
+		{"another evidence file", unsealed(func(m *made) { m.evidence[1].Zero = "2026-11-30T12:00:01Z" }),
+			"recompute", gate.Fail, "wrong checksum", nil},
+		{"a request failed", sealed(func(m *made) {
+			s := &m.samples[0][timedAt(m)]
+			s.Status, s.Reason = row.StatusError, "error event: out of memory"
+		}), "complete", gate.Fail, "1 of 120 requests failed; the first: error event: out of memory", nil},
+		{"a request was left out", sealed(func(m *made) {
+			i := timedAt(m)
+			m.samples[0] = append(m.samples[0][:i:i], m.samples[0][i+1:]...)
+		}), "complete", gate.Fail, "119 of 120 planned requests completed", nil},
+		{"an output was short", sealed(func(m *made) {
+			s := &m.samples[0][timedAt(m)]
+			s.T, s.OSL = s.T[:31], p(31)
+		}), "lengths", gate.Fail, "1 of 120 requests brought 31 to 32 tokens where 32 were asked", nil},
+		{"a prompt was long", sealed(func(m *made) { m.samples[0][timedAt(m)].ISL = p(129) }),
+			"lengths", gate.Fail, "had prompts of 128 to 129 tokens", nil},
+		{"usage has a hole", sealed(func(m *made) { m.samples[0][timedAt(m)].UsageTotal = p(565) }),
+			"counted", gate.Fail, "405 in neither", map[string]gate.Answer{"ceiling": gate.Unjudged}},
+		{"a chunk is counted twice", sealed(func(m *made) {
+			s := &m.samples[0][timedAt(m)]
+			s.N = make([]int64, len(s.T))
+			for i := range s.N {
+				s.N[i] = 1
+			}
+			s.N[3] = 2
+		}), "counted", gate.Fail, "has 32 tokens by usage and 33 in its chunks", nil},
+		{"tokens counted by us", sealed(func(m *made) {
+			for i := range m.samples[0] {
+				m.samples[0][i].OSL, m.samples[0][i].TokensFrom = nil, row.TokensClient
+			}
+		}), "counted", gate.Unjudged, "missing usage", map[string]gate.Answer{"lengths": gate.Unjudged}},
+		{"a cached prompt", sealed(func(m *made) { m.samples[0][timedAt(m)].Cached = p(112) }),
+			"cold", gate.Fail, "112 tokens cached", nil},
+		{"every prompt a little cached", sealed(func(m *made) {
+			for i := range m.samples[0] {
+				m.samples[0][i].Cached = p(2)
+			}
+		}), "cold", gate.Fail, "1.562% of the prompt tokens", nil},
+		{"a prompt sent twice", sealed(func(m *made) {
+			i := timedAt(m)
+			m.samples[0][i].Prompt = m.samples[0][0].Prompt
+		}), "cold", gate.Fail, "sent twice", nil},
+		{"cached tokens unknown, and the counter rose", sealed(func(m *made) {
+			for i := range m.samples[0] {
+				m.samples[0][i].Cached = nil
+			}
+			last := m.evidence[1].Metrics[len(m.evidence[1].Metrics)-1].Values
+			for k := range last {
+				if strings.HasPrefix(k, "vllm:prefix_cache_hits_total") {
+					last[k] = 4096
+				}
+			}
+		}), "cold", gate.Fail, "the hit counter rose by 4096", map[string]gate.Answer{"ceiling": gate.Unjudged}},
+		{"no source for cached tokens", sealed(func(m *made) {
+			for i := range m.samples[0] {
+				m.samples[0][i].Cached = nil
+			}
+			m.evidence[1].Metrics = nil
+		}), "cold", gate.Unjudged, "missing cached tokens", map[string]gate.Answer{"ceiling": gate.Unjudged}},
+		{"no warm-up", sealed(func(m *made) { m.report.Rows[0].Workload.Warmup = 0 }), "warm", gate.Warn, "cold start", nil},
+		{"a timed request amid the warm-up", sealed(func(m *made) {
+			i := timedAt(m)
+			m.samples[0][i].Phase, m.samples[0][i-4].Phase = m.samples[0][i-4].Phase, row.PhaseTimed
+		}), "warm", gate.Fail, "began before the warm-up was over", nil},
+		{"the first call is not apart", sealed(func(m *made) { m.samples[0][0].Phase = row.PhaseWarm }),
+			"warm", gate.Fail, "0 requests in phase first", nil},
+		{"a concurrency that was not offered", sealed(func(m *made) { m.report.Rows[0].Workload.Load.Concurrency = p(8) }),
+			"little", gate.Fail, "were in flight on average where 8 were stated", nil},
+		{"no recipe", sealed(func(m *made) { m.report.AsItWas = nil }), "ceiling", gate.Unjudged, "missing a recipe", nil},
+		{"an unknown dtype", sealed(func(m *made) { m.report.AsItWas.Recipe.Weights.Dtype = "int3" }),
+			"ceiling", gate.Unjudged, "int3", nil},
+		{"one repeat", func(m *made, t *testing.T) fstest.MapFS {
+			return make1(1, rowtest.Options{Repeats: 1}).files(t)
+		}, "repeats", gate.Warn, "1 repeat: shown, and not ranked", nil},
+		{"from the future", sealed(func(m *made) { m.report.MeasuredAt = "2027-01-01T00:00:00Z" }),
+			"dates", gate.Fail, "measured in the future", nil},
+		{"faster than its bytes", func(m *made, t *testing.T) fstest.MapFS {
+			return make1(1, rowtest.Options{Slowness: 0.6}).files(t)
+		}, "ceiling", gate.Fail, "is below the hard roof", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			results := judge(t, c.plant(make1(1, rowtest.Options{}), t), nil)[0]
+			for _, r := range results {
+				want := twin[r.Gate]
+				if a, ok := c.also[r.Gate]; ok {
+					want = a
+				}
+				if r.Gate == c.gate {
+					want = c.answer
+					if !strings.Contains(r.Reason, c.reason) {
+						t.Errorf("%s says %q, want %q", r.Gate, r.Reason, c.reason)
+					}
+				}
+				if r.Answer != want {
+					t.Errorf("%s: %v (%s), want %v", r.Gate, r.Answer, r.Reason, want)
+				}
+			}
+			want := gate.Verified
+			if c.answer.Blocks() {
+				want = gate.Unverified
+			}
+			if got := gate.Verdict(results); got != want {
+				t.Errorf("verdict %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestAPromptOfAnotherRow(t *testing.T) {
+	m := make1(1, rowtest.Options{})
+	corpus := &gate.Corpus{Prompts: map[string]string{m.samples[0][5].Prompt: "0123456789ab"}}
+	for _, r := range judge(t, m.files(t), corpus)[0] {
+		if r.Gate == "cold" && (r.Answer != gate.Fail || !strings.Contains(r.Reason, "0123456789ab")) {
+			t.Errorf("cold: %v %s", r.Answer, r.Reason)
+		}
+	}
+}
+
+func TestSpeculationRaisesTheRoof(t *testing.T) {
+	m := make1(1, rowtest.Options{Slowness: 0.6})
+	m.report.AsItWas.Recipe.Speculation = &row.Speculation{Method: "eagle3", DraftTokens: 3}
+	m.seal()
+	ceiling := func() gate.Result {
+		for _, r := range judge(t, m.files(t), nil)[0] {
+			if r.Gate == "ceiling" {
+				return r
+			}
+		}
+		return gate.Result{}
+	}
+	if r := ceiling(); r.Answer != gate.Unjudged {
+		t.Errorf("without draft counters: %v %s", r.Answer, r.Reason)
+	}
+	for i := range m.evidence[1].Metrics {
+		n := float64(100 * i)
+		v := m.evidence[1].Metrics[i].Values
+		v["vllm:spec_decode_num_drafts_total"], v["vllm:spec_decode_num_draft_tokens_total"], v["vllm:spec_decode_num_accepted_tokens_total"] = n, 3*n, n
+	}
+	m.seal()
+	if r := ceiling(); r.Answer != gate.Pass {
+		t.Errorf("two tokens a step: %v %s", r.Answer, r.Reason)
+	}
+}
+
+// Healthy rows: 200 synthetic ones of every protocol and load.
+func TestSyntheticRowsAreVerified(t *testing.T) {
+	for seed := range uint64(50) {
+		c := []int64{1, 2, 4, 8, 16}[seed%5]
+		o := rowtest.Options{Repeats: 3, Warmup: 1 + int64(seed%2), Slowness: 1.1 + float64(seed%7)/5}
+		if seed%2 == 1 {
+			o.Protocol, o.Iters = row.Passes, 2
+		}
+		for _, shape := range [][2]int64{{128, 12}, {1024, 8}, {33, 16}, {512, 2}} {
+			o.Cells = append(o.Cells, rowtest.Cell{ISL: shape[0], OSL: shape[1], Concurrency: c})
+		}
+		for i, results := range judge(t, make1(seed, o).files(t), &gate.Corpus{}) {
+			if gate.Verdict(results) != gate.Verified {
+				t.Errorf("seed %d row %d (%s, c=%d): %s", seed, i, o.Protocol, c, blocking(results))
+			}
+		}
+	}
+}
+
+func blocking(results []gate.Result) string {
+	var out []string
+	for _, r := range results {
+		if r.Answer.Blocks() {
+			out = append(out, r.Gate+": "+r.Reason)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestNamesInOrder(t *testing.T) {
+	const want = "schema recompute complete lengths counted cold warm client little ceiling label copied speculation queue neighbours repeats host denominator dates"
+	if got := strings.Join(gate.Names, " "); got != want {
+		t.Errorf("names: %s", got)
+	}
+	results := judge(t, make1(1, rowtest.Options{}).files(t), nil)[0]
+	for i, r := range results {
+		if r.Gate != gate.Names[i] || r.Reason == "" {
+			t.Errorf("result %d is %+v", i, r)
+		}
+	}
+}
+
+// The report that a browser gets through JSON has the same answers.
+func TestResultsAreWords(t *testing.T) {
+	for _, r := range judge(t, make1(2, rowtest.Options{}).files(t), nil)[0] {
+		if _, err := json.Marshal(r); err != nil || strings.ContainsAny(r.Reason, "\n\t") {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package gate
+
+import (
+	"math"
+
+	"rowproof/internal/row"
+)
+
+// How far the requests in flight may lie from the concurrency, relative.
+const (
+	littleSustained = 0.10
+	littlePasses    = 0.25
+)
+
+// little holds the requests in flight, time by time, against the concurrency that the
+// row states: rates, latencies and concurrency must be of the same load.
+func little(in *Input) Result {
+	w := &in.Row.Workload
+	if w.Load.Concurrency == nil || w.Load.RequestRate != nil {
+		return notApplicable("open loop: no concurrency was set")
+	}
+	if r, none := in.noSamples(); none {
+		return r
+	}
+	c := float64(*w.Load.Concurrency)
+	limit := littlePasses
+	if w.Protocol == row.Sustained {
+		limit = littleSustained
+	}
+	worst, found := 0.0, false
+	for _, f := range row.InFlight(w, in.Samples) {
+		if !found || math.Abs(f-c) > math.Abs(worst-c) {
+			worst, found = f, true
+		}
+	}
+	if !found {
+		return missing("a window with a completed request", "")
+	}
+	figure := Compared{"mean requests in flight", number(worst), itoa(*w.Load.Concurrency) + " ± " + percent(limit)}
+	if math.Abs(worst-c) > limit*c {
+		return fail(number(worst)+" requests were in flight on average where "+itoa(*w.Load.Concurrency)+" were stated", figure)
+	}
+	return pass(number(worst)+" requests were in flight on average", figure)
+}

@@ -1,0 +1,151 @@
+package gate
+
+import "rowproof/internal/row"
+
+// complete passes a row in which every planned request completed with tokens.
+func complete(in *Input) Result {
+	if r, none := in.noSamples(); none {
+		return r
+	}
+	c := row.Compute(&in.Row.Workload, 0, in.Samples, nil).Counts
+	figures := []Compared{
+		{"completed", itoa(c.Completed), itoa(c.Planned) + " planned"},
+		{"failed", itoa(c.Failed), "0"},
+	}
+	var empty int64
+	for _, s := range in.timed() {
+		if n, why := s.OutputTokens(); n == 0 && why == "" {
+			empty++
+		}
+	}
+	switch {
+	case in.Row.Status != row.StatusOK:
+		return fail("the row's status is "+in.Row.Status+": "+in.Row.Reason, figures...)
+	case c.Failed > 0:
+		return fail(of(c.Failed, c.Planned, "request")+" failed; the first: "+firstReason(in.Samples), figures...)
+	case c.Completed != c.Planned:
+		return fail(of(c.Completed, c.Planned, "planned request")+" completed", figures...)
+	case c.Completed == 0:
+		return fail("no timed request was made", figures...)
+	case empty > 0:
+		return fail(of(empty, c.Completed, "request")+" brought 0 tokens", append(figures, Compared{"with 0 tokens", itoa(empty), "0"})...)
+	}
+	return pass(count(c.Completed, "request")+" planned and completed, 0 failed", figures...)
+}
+
+func firstReason(samples []row.Sample) string {
+	for i := range samples {
+		if s := &samples[i]; s.Phase == row.PhaseTimed && !s.OK() {
+			return s.Reason
+		}
+	}
+	return ""
+}
+
+// lengths passes a row in which prompts and outputs were as long as asked, by the
+// server's own count.
+func lengths(in *Input) Result {
+	if r, none := in.noSamples(); none {
+		return r
+	}
+	w := &in.Row.Workload
+	if w.Kind == "audio" {
+		return notApplicable("audio has no lengths in tokens")
+	}
+	timed := in.timed()
+	if len(timed) == 0 {
+		return missing("a completed request", "")
+	}
+	isl := length{asked: w.ISL}
+	osl := length{asked: w.OSL}
+	for _, s := range timed {
+		if s.ISL == nil || s.OSL == nil {
+			return missing("usage: the server does not say how long prompt and output were", usageMend)
+		}
+		isl.add(*s.ISL)
+		osl.add(*s.OSL)
+	}
+	figures := []Compared{
+		{"isl", span(isl.seen), itoa(w.ISL)},
+		{"osl", span(osl.seen), itoa(w.OSL)},
+	}
+	all := int64(len(timed))
+	text := ""
+	if isl.off > 0 {
+		text = of(isl.off, all, "request") + " had prompts of " + span(isl.seen) + " tokens where " + itoa(w.ISL) + " were asked"
+	}
+	if osl.off > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += of(osl.off, all, "request") + " brought " + span(osl.seen) + " tokens where " + itoa(w.OSL) + " were asked"
+	}
+	if text != "" {
+		return fail(text, figures...)
+	}
+	return pass("every prompt had "+count(w.ISL, "token")+" and every output "+itoa(w.OSL), figures...)
+}
+
+// length is one requested length beside what was observed.
+type length struct {
+	asked int64
+	off   int64
+	seen  row.Range
+	any   bool
+}
+
+func (l *length) add(n int64) {
+	if n != l.asked {
+		l.off++
+	}
+	if !l.any {
+		l.seen, l.any = row.Range{Min: n, Max: n}, true
+	}
+	l.seen.Min, l.seen.Max = min(l.seen.Min, n), max(l.seen.Max, n)
+}
+
+const usageMend = `let the server send usage: stream_options {"include_usage": true} must reach it`
+
+// counted passes a row whose tokens the server counted, whose usage adds up, and whose
+// chunks hold as many tokens as usage says.
+func counted(in *Input) Result {
+	if r, none := in.noSamples(); none {
+		return r
+	}
+	timed := in.timed()
+	if len(timed) == 0 {
+		return missing("a completed request", "")
+	}
+	var off int64
+	var odd *row.Sample
+	for _, s := range timed {
+		if hole := s.Hole(); hole != "" {
+			return fail(hole, Compared{"prompt + completion", itoa(sum(s.ISL, s.OSL)), itoa(*s.UsageTotal) + " total"})
+		}
+		if s.OSL == nil || s.ISL == nil || s.TokensFrom == row.TokensClient {
+			return missing("usage: the tokens were counted by us", usageMend)
+		}
+		if s.ChunkTokens() != *s.OSL {
+			off++
+			if odd == nil {
+				odd = s
+			}
+		}
+	}
+	if odd != nil {
+		return fail("usage disagrees with the chunks in "+of(off, int64(len(timed)), "request")+"; the first: request "+itoa(odd.I)+
+			" has "+count(*odd.OSL, "token")+" by usage and "+itoa(odd.ChunkTokens())+" in its chunks",
+			Compared{"tokens in the chunks", itoa(odd.ChunkTokens()), itoa(*odd.OSL)})
+	}
+	return pass("usage adds up, and the chunks hold as many tokens as it says")
+}
+
+func sum(values ...*int64) int64 {
+	var n int64
+	for _, v := range values {
+		if v != nil {
+			n += *v
+		}
+	}
+	return n
+}

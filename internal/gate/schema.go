@@ -1,0 +1,20 @@
+package gate
+
+// schema passes a report that the strict reader found nothing in and whose id follows
+// from its hashed part.
+func schema(in *Input) Result {
+	switch n := len(in.FormProblems); {
+	case n == 1:
+		return fail(in.FormProblems[0])
+	case n > 1:
+		r := fail(count(int64(n), "problem") + "; the first: " + in.FormProblems[0])
+		for i, p := range in.FormProblems {
+			r.Figures = append(r.Figures, Compared{Name: "problem " + itoa(int64(i+1)), Found: p})
+		}
+		return r
+	case in.ComputedID != in.Row.ID:
+		return fail("the id does not follow from the hashed part: something in it was changed after the row was written",
+			Compared{"id", in.Row.ID, in.ComputedID})
+	}
+	return pass("reads back, and the id follows from it", Compared{"id", in.Row.ID, in.ComputedID})
+}

@@ -1,0 +1,101 @@
+package gate
+
+import "rowproof/internal/row"
+
+// warm passes a row whose timed requests all came after a warm-up, the first call
+// apart.
+func warm(in *Input) Result {
+	if in.Row.Workload.Warmup == 0 {
+		return warning("cold start: no warm-up was asked for, so the row is not ranked")
+	}
+	if r, none := in.noSamples(); none {
+		return r
+	}
+	var firsts int64
+	ends := map[int64]int64{} // by repeat: when the warm-up had passed
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		if s.Phase != row.PhaseFirst && s.Phase != row.PhaseWarm {
+			continue
+		}
+		if s.Phase == row.PhaseFirst {
+			firsts++
+		}
+		at := s.Enqueued
+		if last, ok := s.LastContent(); ok && in.Row.Workload.Protocol == row.Passes {
+			at = last
+		}
+		ends[s.Repeat] = max(ends[s.Repeat], at)
+	}
+	var timed, early int64
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		if s.Phase != row.PhaseTimed {
+			continue
+		}
+		timed++
+		end, ok := ends[s.Repeat]
+		switch {
+		case !ok:
+			return fail("repeat " + itoa(s.Repeat) + " has timed requests and no warm-up")
+		case s.Enqueued < end:
+			early++
+		}
+	}
+	switch {
+	case timed == 0:
+		return missing("a timed request", "")
+	case early > 0:
+		return fail(of(early, timed, "timed request") + " began before the warm-up was over")
+	case firsts != 1:
+		return fail("the first call is not kept apart: " + count(firsts, "request") + " in phase first, 1 expected")
+	}
+	return pass("every timed request came after the warm-up, and the first call is apart")
+}
+
+// repeats warns below three: there is no interval worth ranking by.
+func repeats(in *Input) Result {
+	n := int64(len(in.Row.PerRepeat))
+	figure := Compared{"repeats", itoa(n), "at least 3"}
+	switch {
+	case n >= 3:
+		return pass(itoa(n)+" repeats", figure)
+	case n == 0:
+		return missing("a repeat", "")
+	}
+	r := warning(count(n, "repeat")+": shown, and not ranked", figure)
+	r.Mend = "measure with --repeats 3; publish asks for --single otherwise"
+	return r
+}
+
+// dates fails a report from the future.
+func dates(in *Input) Result {
+	at := in.Report.MeasuredAt
+	if !moment(at) {
+		return fail("measured_at is not a time in UTC", Compared{"measured_at", at, "such as 2026-11-30T18:20:00Z"})
+	}
+	if !moment(in.Now) {
+		return missing("the reader's clock", "")
+	}
+	figure := Compared{"measured_at", at, "not after " + in.Now}
+	// Both are UTC in the same form: the first 19 characters order as the times do.
+	if at[:19] > in.Now[:19] {
+		return fail("measured in the future", figure)
+	}
+	return pass("not in the future", figure)
+}
+
+// moment says whether a text has the form 2026-11-30T18:20:00…Z.
+func moment(s string) bool {
+	const form = "0000-00-00T00:00:00"
+	if len(s) < len(form)+1 || s[len(s)-1] != 'Z' {
+		return false
+	}
+	for i := range len(form) {
+		digit := s[i] >= '0' && s[i] <= '9'
+		if (form[i] == '0') != digit || !digit && s[i] != form[i] {
+			return false
+		}
+	}
+	return true
+}
