@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rowproof/internal/gate"
@@ -84,10 +85,38 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		}
 		fmt.Fprintln(w, "  "+s.verifying())
 	}
+	if s.o.verbose {
+		memory(w, out)
+	}
 	if out.prefix != "" {
 		fmt.Fprintf(w, "\nEvery gate's reason: measure check %s\n", shellQuote(out.prefix+".json"))
 	}
 	return verdicts
+}
+
+// memory tells the load time and the peak memory of a run, as far as they are known.
+func memory(w io.Writer, out *output) {
+	fmt.Fprintln(w, "\nload time: unknown: the server was running before this began")
+	var pool, device float64
+	for i := range out.report.Rows {
+		if p := out.report.Rows[i].Figures.PeakMemory; p != nil {
+			pool = max(pool, *p)
+		}
+		for _, d := range out.evidence[i+1].Devices {
+			if d.MemoryUsed != nil {
+				device = max(device, float64(*d.MemoryUsed))
+			}
+		}
+	}
+	say := func(what string, bytes float64) {
+		text := "unknown: nothing here says"
+		if bytes > 0 {
+			text = strconv.FormatFloat(bytes/1e9, 'f', 2, 64) + " GB"
+		}
+		fmt.Fprintf(w, "peak memory, %s: %s\n", what, text)
+	}
+	say("weights and cache in use by the engine's word", pool)
+	say("most held on one device", device)
 }
 
 // verifying is this run's own command with what the gates need added.
@@ -111,18 +140,20 @@ func (s *sweep) verifying() string {
 }
 
 // ofRoof is the hard floor of a decode step in percent of the measured TPOT, at the
-// mean batch that the rate implies and half the output in the cache; nil where recipe,
-// figure or ceiling is missing.
+// mean batch of a replica that the rate implies and half the output in the cache; nil
+// where recipe, figure or ceiling is missing.
 func ofRoof(a *row.AsItWas, r *row.Row) *float64 {
-	if a == nil || r.Figures.TPOT == nil || r.Figures.TPOT.P50 == nil || r.Figures.OutputTokPerSec == nil {
+	if a == nil || len(a.Recipe.Pools) != 1 || r.Figures.TPOT == nil || r.Figures.TPOT.P50 == nil || r.Figures.OutputTokPerSec == nil {
 		return nil
 	}
+	pool := a.Recipe.Pools[0]
 	tpot := *r.Figures.TPOT.P50
-	batch := int64(*r.Figures.OutputTokPerSec * tpot / 1000)
+	batch := *r.Figures.OutputTokPerSec * tpot / 1000 / float64(max(1, pool.Count*pool.DP))
+	target := a.Target
+	target.Count = max(1, pool.TP*pool.PP)
 	answer := roofline.Ceiling(roofline.Query{
-		Model: &a.Model, Target: &a.Target, WeightDtype: a.Recipe.Weights.Dtype, KVDtype: a.Recipe.KVDtype,
-		Batch: max(1, min(batch, *r.Workload.Load.Concurrency)), Context: r.Workload.ISL + r.Workload.OSL/2,
-		TP: a.Recipe.GPUs(),
+		Model: &a.Model, Target: &target, WeightDtype: a.Recipe.Weights.Dtype, KVDtype: a.Recipe.KVDtype,
+		Batch: max(1, int64(batch)), Context: r.Workload.ISL + r.Workload.OSL/2, TP: target.Count,
 	})
 	if answer.DecodeStepMS == nil {
 		return nil

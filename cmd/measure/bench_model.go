@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -71,25 +71,40 @@ func withoutServer(c *catalog.Catalog, asked string) string {
 	const base = "http://127.0.0.1:8000"
 	var b strings.Builder
 	fmt.Fprintf(&b, "MODEL %s without --base-url: want the server that serves it\n", asked)
-	m, id := c.ModelByName(asked)
-	if m == nil {
-		fmt.Fprintf(&b, "  measure bench %s --base-url %s\n", asked, base)
-	} else {
-		known := false
-		for _, key := range slices.Sorted(maps.Keys(c.Recipes)) {
-			if !strings.HasPrefix(key, id+"/") {
-				continue
+	fmt.Fprintf(&b, "  measure bench %s --base-url %s\n", shellQuote(asked), base)
+	if _, id := c.ModelByName(asked); id != "" {
+		recipes := recipesOf(c, id)
+		for i, key := range recipes {
+			if i == 0 {
+				fmt.Fprintf(&b, "or by a recipe, which opens every gate:\n  %s\n  measure bench %s --base-url %s --recipe %s\n",
+					launchLine(id, c.Recipes[key]), shellQuote(asked), base, key)
+			} else if i == 1 {
+				fmt.Fprintf(&b, "other recipes: %s\n", strings.Join(recipes[1:], ", "))
 			}
-			known = true
-			fmt.Fprintf(&b, "  start it:   %s\n  measure it: measure bench %s --base-url %s --recipe %s\n",
-				launchLine(id, c.Recipes[key]), asked, base, key)
-		}
-		if !known {
-			fmt.Fprintf(&b, "  measure bench %s --base-url %s\n", asked, base)
 		}
 	}
-	b.WriteString("  measure bench   (no MODEL: the embedded engine, simulated)")
+	b.WriteString("or without MODEL, the embedded engine, simulated:\n  measure bench")
 	return b.String()
+}
+
+// recipesOf lists a model's recipes, those tuned for one user at a time first.
+func recipesOf(c *catalog.Catalog, model string) []string {
+	var keys []string
+	for key := range c.Recipes {
+		if strings.HasPrefix(key, model+"/") {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		late := func(k string) int {
+			if strings.Contains(k, "/latency/") {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(late(a)-late(b), strings.Compare(a, b))
+	})
+	return keys
 }
 
 // launchLine is a recipe's own command on one line of shell.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,7 +21,8 @@ type sweep struct {
 	gpus    int64 // 0: unknown
 	started string
 	used    used
-	extra   []string // notes that every row carries
+	extra   []string       // notes that every row carries
+	single  map[shape]bool // shapes whose rate at c=1 is known
 	bar     *progress
 }
 
@@ -84,15 +86,34 @@ func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []strin
 	if reason := whyFailed(w, &c.Counts, m.samples, broken); reason != "" {
 		m.row.Status, m.row.Reason = row.StatusError, oneLine(s.o.secrets.scrub(reason))
 	}
-	m.row.Notes = notes(w, &m.row, m.seed, append(said, s.extra...))
+	m.row.Notes = notes(w, &m.row, m.seed, slices.Concat(said, s.alone(w, &m.seed), s.extra))
+}
+
+// alone remembers the rates at c=1, and says where there is none to divide by.
+func (s *sweep) alone(w *row.Workload, seed *row.SeedColumns) []string {
+	key := shape{w.ISL, w.OSL}
+	if *w.Load.Concurrency == 1 && seed.DecodeTokPerSec != nil {
+		if s.single == nil {
+			s.single = map[shape]bool{}
+		}
+		s.single[key] = true
+	}
+	if s.single[key] {
+		return nil
+	}
+	return []string{"speedup_vs_c1 and batching_efficiency: no rate at c=1 in this run"}
 }
 
 // whyFailed says in words what went wrong with a row, or "".
 func whyFailed(w *row.Workload, c *row.Counts, samples []row.Sample, broken error) string {
 	first := ""
-	failed := 0
+	failed, asked := 0, 0
 	for i := range samples {
-		if !samples[i].OK() && samples[i].Phase != row.PhaseDrain {
+		if samples[i].Phase == row.PhaseDrain {
+			continue
+		}
+		asked++
+		if !samples[i].OK() {
 			failed++
 			if first == "" {
 				first = samples[i].Reason
@@ -109,7 +130,7 @@ func whyFailed(w *row.Workload, c *row.Counts, samples []row.Sample, broken erro
 	case c.Completed == 0:
 		return "no timed request completed"
 	case failed > 0:
-		return fmt.Sprintf("%d of %d requests failed; the first: %s", failed, len(samples), first)
+		return fmt.Sprintf("%d of %d requests failed; the first: %s", failed, asked, first)
 	case c.Completed < c.Planned:
 		return fmt.Sprintf("%d of %d timed requests completed", c.Completed, c.Planned)
 	}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"rowproof/data"
+	"rowproof/internal/row"
+)
+
+func TestBenchFindsTheModelByAnyOfItsNames(t *testing.T) {
+	c, err := readCatalog(data.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []struct{ asked, served, want, says string }{
+		{"", "only", "only", ""},
+		{"", "a b", "", "want one of: a, b"},
+		{"", "", "", "serves no model"},
+		{"llama-3.1-8b", "x llama-3.1-8b", "llama-3.1-8b", ""},
+		{"meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b x", "llama-3.1-8b", ""},
+		{"llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B-Instruct", ""},
+		{"llama-3.1-8b", "/models/Llama-3.1-8B", "/models/Llama-3.1-8B", ""},
+		{"qwen3-8b", "llama-3.1-8b", "", "MODEL qwen3-8b: the server does not serve it; want one of: llama-3.1-8b"},
+		{"mine", "MINE", "MINE", ""},
+	} {
+		got, err := chooseModel(c, k.asked, strings.Fields(k.served))
+		if got != k.want || (err == nil) != (k.says == "") || err != nil && !strings.Contains(err.Error(), k.says) {
+			t.Errorf("asked %q of %q: got %q, %v", k.asked, k.served, got, err)
+		}
+	}
+	if m := knownModel(c, "/models/Llama-3.1-8B-Instruct"); m != nil {
+		t.Error("a path's last part alone is not a repository")
+	}
+	if m := knownModel(c, "/models/llama-3.1-8b"); m == nil || m.Architecture.Vocabulary != 128256 {
+		t.Errorf("a folder named by the catalogue's id is not known: %v", m)
+	}
+}
+
+func TestLaunchLineIsReadBackByAShell(t *testing.T) {
+	r := &row.Recipe{
+		Weights: row.Weights{Repository: "random"},
+		Env:     map[string]string{"A": "it's $HOME"},
+		Flags:   []string{"--json", `{"a": "b"}`},
+		Launch:  []string{"printf", "%s|", "{weights}", "{flags}", "--port={port}"},
+	}
+	line := launchLine("llama-3.1-8b", r)
+	out, err := exec.Command("sh", "-c", line+`; `+strings.SplitAfter(line, "HOME'")[0]+` sh -c 'printf %s "$A"'`).Output()
+	if want := `llama-3.1-8b|--json|{"a": "b"}|--port=8000|it's $HOME`; err != nil || string(out) != want {
+		t.Errorf("%s\ngave %q, want %q (%v)", line, out, want, err)
+	}
+}
