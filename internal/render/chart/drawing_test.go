@@ -29,6 +29,7 @@ var drawings = sync.OnceValues(func() (map[string]string, error) {
 	}
 	both("scatter", func() (string, string, error) { return shared.Scatter(scatterSpec()) })
 	both("scatter-linear", func() (string, string, error) { return shared.Scatter(linearSpec()) })
+	both("ladder", func() (string, string, error) { return shared.Ladder(ladderSpec()) })
 	for _, g := range gauges() {
 		out["gauge-"+g.ID] = Gauge(g)
 	}

@@ -79,6 +79,7 @@ func (h HistogramSpec) draw(b bins, w, tall float64, ticks int) string {
 		return s.String()
 	}
 	y := linear(float64(max(slices.Max(b.counts), b.over)), ticks)
+	y.ticks = slices.DeleteFunc(y.ticks, func(v float64) bool { return v != math.Trunc(v) }) // of a count
 	left := 0.0
 	for _, l := range y.labels() {
 		left = max(left, width(l, regular)+8)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
+	"github.com/go-echarts/go-echarts/v2/types"
 )
 
 // plot is a chart with axes at one width: panels one under another, and what lies in
@@ -22,15 +23,16 @@ type plot struct {
 	depth     map[string]int      // series name → z
 	paint     map[string][]string // role → attributes of its path
 	marks     map[string][]mark   // series name → its marks
+	under     svg                 // bands, below the rest
 	dotted    svg                 // the marks as cleaned, above the lines
 	over      svg                 // names and labels, above the rest
 }
 
 // panel is a pair of axes and the px that they run between.
 type panel struct {
-	x, y     scale
-	bare     bool // no tick labels on x: the panel below has them
-	gridless bool
+	x, y scale
+	bare bool   // no line and no tick labels on x: the panel below has them
+	unit string // after each tick label on y
 }
 
 // mark is what stands at one measured value.
@@ -40,6 +42,10 @@ type mark struct {
 	hollow bool
 	ring   bool
 	data   []string // attributes: data-row and its like
+}
+
+func newPlot(id, label string, w, h int) *plot {
+	return &plot{id: id, label: label, w: w, h: h, depth: map[string]int{}, paint: map[string][]string{}, marks: map[string][]mark{}}
 }
 
 func (p *plot) class() string {
@@ -111,7 +117,7 @@ func (p *plot) options() ([]byte, error) {
 			GridIndex: i, Type: kind(q.y), Min: q.y.min, Max: q.y.max,
 			SplitLine: &opts.SplitLine{Show: opts.Bool(true), LineStyle: &opts.LineStyle{Color: "grid"}},
 			AxisLine:  &opts.AxisLine{Show: opts.Bool(false)},
-			AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Color: "tick", FontSize: textPx},
+			AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Color: "tick", FontSize: textPx, Formatter: types.FuncStr("{value}" + q.unit)},
 		})
 	}
 	c.SetGlobalOptions(charts.WithGridOpts(grids...), charts.WithAnimation(false))
@@ -184,6 +190,7 @@ func (p *plot) draw(e *Engine) (string, error) {
 	var s svg
 	s.open("svg", "class", p.class(), "id", p.id+"-"+p.class(), "width", strconv.Itoa(p.w), "height", strconv.Itoa(p.h),
 		"viewBox", "0 0 "+strconv.Itoa(p.w)+" "+strconv.Itoa(p.h), "role", "img", "aria-label", p.label)
+	s.WriteString(p.under.String())
 	s.WriteString(body)
 	s.open("g", "stroke", "var(--bg)", "stroke-width", "1.2")
 	s.WriteString(p.dotted.String())
@@ -194,10 +201,10 @@ func (p *plot) draw(e *Engine) (string, error) {
 }
 
 // margin is the room that tick labels need left of an axis.
-func margin(y scale) float64 {
+func margin(y scale, unit string) float64 {
 	var widest float64
 	for _, l := range y.labels() {
-		widest = max(widest, width(l, regular))
+		widest = max(widest, width(l+unit, regular))
 	}
 	return math.Ceil(widest) + 8
 }

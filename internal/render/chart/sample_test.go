@@ -111,3 +111,21 @@ func linearSpec() ScatterSpec {
 		},
 	}
 }
+
+// ladderSpec has three cells whose ratios cross 1 between measured concurrencies.
+func ladderSpec() LadderSpec {
+	s := LadderSpec{
+		ID: "ladder", Label: "Latency leads up to c = 6 (5–8), then fp8.", XName: "concurrency, log", YName: "↑ output tok/s per GPU", RatioName: "÷ latency",
+		Crossovers: []Crossover{{Slot: 3, At: 6, Lo: 5, Hi: 8}, {Slot: 2, At: 15, Lo: 12, Hi: 19}},
+	}
+	tops := [][]float64{{19, 37, 70, 122, 184, 250, 310, 345, 365}, {14, 28, 55, 104, 187, 300, 450, 590, 700}, {17, 33, 64, 124, 220, 370, 565, 760, 909}}
+	for i, name := range []string{"latency", "throughput", "fp8"} {
+		c := Series{Cell: "m/t/" + name, Name: name, Slot: i + 1}
+		for j, v := range tops[i] {
+			r := val(v/tops[0][j], .03)
+			c.Points = append(c.Points, Point{Row: fmt.Sprint(name, j), C: fmt.Sprint(1 << j), X: Value{At: float64(int(1) << j)}, Y: val(v, .03), Ratio: &r})
+		}
+		s.Series = append(s.Series, c)
+	}
+	return s
+}

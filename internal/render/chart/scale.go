@@ -58,6 +58,25 @@ func linear(greatest float64, n int) scale {
 	return s
 }
 
+// between runs from a step at or below least to one at or above greatest, with at most
+// n ticks; it need not begin at 0, so bars must not use it.
+func between(least, greatest float64, n int) scale {
+	step := nice((greatest - least) / 1e3)
+	ends := func() (lo, hi float64) {
+		return math.Floor(least/step + 1e-9), math.Ceil(greatest/step - 1e-9)
+	}
+	lo, hi := ends()
+	for hi-lo+1 > float64(n) {
+		step = nice(step * 1.5)
+		lo, hi = ends()
+	}
+	s := scale{min: lo * step, max: hi * step}
+	for i := lo; i <= hi; i++ {
+		s.ticks = append(s.ticks, i*step)
+	}
+	return s
+}
+
 // stepped is the least end at or above v that n ticks of a nice step reach from 0.
 func stepped(v float64, n int) float64 {
 	step := nice(v / 1e3)

@@ -24,10 +24,10 @@ func (s ScatterSpec) at(w, h int) *plot {
 	if w == Narrow {
 		ticks, labels = 3, 2
 	}
-	p := &plot{id: s.ID, label: s.Label, w: w, h: h, depth: map[string]int{}, paint: map[string][]string{}, marks: map[string][]mark{}}
+	p := newPlot(s.ID, s.Label, w, h)
 	x, y := s.scales(ticks)
 	y.from, y.to = float64(h)-44, 26
-	x.from = margin(y)
+	x.from = margin(y, "")
 	x.to = float64(w) - math.Ceil(width(x.tick(x.max), regular)/2) - 2
 	p.panels = []panel{{x: x, y: y}}
 	p.over.name(s.YName, 0, 12, "start")
