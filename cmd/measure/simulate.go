@@ -90,9 +90,10 @@ func simulate(ctx context.Context, args []string, s streams) (code int) {
 		}
 		return fail(exitNoServer, err)
 	}
-	// The thread that writes the tokens must never wait for its turn behind the
-	// goroutines that read requests.
+	// The thread that writes the tokens must never wait for its turn: not behind the
+	// goroutines that read requests, nor behind other processes.
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
+	simulator.Prefer()
 	fmt.Fprintf(s.out, "http://%s\n", ln.Addr())
 	err = server.Serve(ctx, ln, truth)
 	fmt.Fprintf(s.err, "timetable: %v\n", server.Lateness())

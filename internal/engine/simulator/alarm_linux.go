@@ -1,7 +1,9 @@
 package simulator
 
 import (
+	"os"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"unsafe"
 
@@ -24,11 +26,39 @@ type alarm struct {
 
 func newAlarm() *alarm { return &alarm{} }
 
-// own locks the calling goroutine to its thread and asks the kernel for exact timers.
+// own locks the calling goroutine to its thread and asks the kernel for exact timers
+// and, where the process may, for a place before all ordinary threads. What is refused
+// shows in the lateness.
 func (a *alarm) own() {
 	runtime.LockOSThread()
-	// Best effort: without it the timers are up to 50 µs late, which the lateness shows.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	// New threads that the runtime makes from this one are not to inherit its place.
+	_ = realtime(0, 2, unix.SCHED_FLAG_RESET_ON_FORK)
+}
+
+// Prefer places this process's threads before all ordinary ones, where it may: beside a
+// busy loop on each core the timetable is otherwise tens of milliseconds late, because
+// its thread waits for others of the process that wait for a core. It is meant for a
+// process that does nothing but serve.
+func Prefer() {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, t := range tasks {
+		if id, err := strconv.Atoi(t.Name()); err == nil {
+			_ = realtime(id, 1, 0) // threads made later inherit it
+		}
+	}
+}
+
+func realtime(thread int, priority uint32, flags uint64) error {
+	return unix.SchedSetAttr(thread, &unix.SchedAttr{
+		Size:     unix.SizeofSchedAttr,
+		Policy:   unix.SCHED_FIFO,
+		Priority: priority,
+		Flags:    flags,
+	}, 0)
 }
 
 // wait sleeps until the time at, or until ring; at < 0 is for ever.

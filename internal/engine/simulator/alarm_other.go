@@ -20,6 +20,9 @@ func newAlarm() *alarm { return &alarm{rung: make(chan struct{}, 1)} }
 // own is where Linux claims a thread; here there is nothing to claim.
 func (a *alarm) own() {}
 
+// Prefer does something on Linux only.
+func Prefer() {}
+
 // wait sleeps until the time at, or until ring; at < 0 is for ever.
 func (a *alarm) wait(at int64) {
 	if at < 0 {

@@ -125,14 +125,7 @@ func (c *completion) tokens(chat bool) ([]uint64, *failure) {
 		}
 		return append(out, word("<|start|>"), word("<|assistant|>"), word("<|body|>")), nil
 	}
-	var ids []int64
-	if json.Unmarshal(c.Prompt, &ids) != nil {
-		var nested [][]int64
-		if json.Unmarshal(c.Prompt, &nested) == nil && len(nested) == 1 {
-			ids = nested[0]
-		}
-	}
-	if ids != nil {
+	if ids, ok := tokenIDs(c.Prompt); ok {
 		if len(ids) == 0 {
 			return refuse("prompt", "the prompt holds no token")
 		}
@@ -158,6 +151,19 @@ func (c *completion) tokens(chat bool) ([]uint64, *failure) {
 		return refuse("prompt", "the prompt holds no token")
 	}
 	return out, nil
+}
+
+// tokenIDs reads a prompt that is a list of ids, or a list of one such list.
+func tokenIDs(prompt json.RawMessage) ([]int64, bool) {
+	var ids []int64
+	if json.Unmarshal(prompt, &ids) == nil && ids != nil {
+		return ids, true
+	}
+	var lists [][]int64
+	if json.Unmarshal(prompt, &lists) == nil && len(lists) == 1 {
+		return lists[0], true
+	}
+	return nil, false
 }
 
 // text is a message's content as one text.
