@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,6 +71,11 @@ func (s *sweep) measure(ctx context.Context, n int, p planned) (*finished, error
 	m.evidence.Capture = stats
 	for i := range m.samples {
 		m.samples[i].Reason = s.o.secrets.scrub(m.samples[i].Reason)
+	}
+	if note, err := thin(m.samples, p.seed, mostSamples); err != nil {
+		broken = errors.Join(broken, err)
+	} else if note != "" {
+		said = append(said, note)
 	}
 	s.compute(m, w, broken, said)
 	return m, nil
