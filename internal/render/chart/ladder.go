@@ -154,7 +154,7 @@ func (s LadderSpec) ratio() scale {
 			}
 		}
 	}
-		r := between(lo, hi, 6)
+	r := between(lo, hi, 6)
 	for i, v := range r.ticks {
 		if math.Abs(v-1) < 1e-9 {
 			r.ticks[i] = 1
