@@ -29,7 +29,9 @@ func (p *tab) sideways() (found []string) {
 				if (document.documentElement.scrollWidth <= room) return "";
 				const inScroller = e => { for (let a = e.parentElement; a; a = a.parentElement)
 					if (getComputedStyle(a).overflowX !== "visible" && a !== document.documentElement && a !== document.body) return true; return false };
-				const wide = [...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > room + .5 && !inScroller(e));
+				const beyond = [...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > room + .5);
+				const free = beyond.filter(e => !inScroller(e)); // none: something inside a scroller is positioned against the page
+				const wide = free.length > 0 ? free : beyond.filter(e => getComputedStyle(e).position === "absolute");
 				const name = e => e.localName + (e.id ? "#" + e.id : "") + [...e.classList].map(c => "." + c).join("");
 				return document.documentElement.scrollWidth + " px wide: " + wide.slice(-3).map(name).join(", ");
 			})()`)

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // A row's page recomputes its ceiling in the reader's browser and says that it equals
@@ -62,6 +60,11 @@ func TestRowWithoutModule(t *testing.T) {
 // recomputed waits for the line that says what recomputing found.
 func (p *tab) recomputed() string {
 	p.t.Helper()
-	return do(p, chromedp.Poll[string](`document.querySelector("#recomputed")?.textContent.match(/^(Recomput|Differs).*/)?.[0]`,
-		chromedp.WithPollingMutation(), chromedp.WithPollingTimeout(patience)))
+	return eval[string](p, `new Promise(done => {
+		const line = document.querySelector("#recomputed");
+		if (!line) return done("nothing: there is no such line");
+		const look = () => { if (!line.textContent.startsWith("Not recomputed")) done(line.textContent) };
+		new MutationObserver(look).observe(line, {childList: true, characterData: true, subtree: true});
+		look();
+	})`)
 }

@@ -37,11 +37,11 @@ interface Query {
   context: number;
 }
 
-const form = document.querySelector<HTMLFormElement>("#calculator");
+const form = document.querySelector<HTMLFieldSetElement>("#calculator");
 const source = document.querySelector("#calculator-data")?.textContent;
 if (form && source) calculate(form, JSON.parse(source) as Data);
 
-function calculate(form: HTMLFormElement, data: Data): void {
+function calculate(form: HTMLFieldSetElement, data: Data): void {
   const answer = element("#ceiling-answer");
   const at = <T extends HTMLSelectElement | HTMLInputElement>(name: string) => form.elements.namedItem(name) as T;
   const select = (name: string) => at<HTMLSelectElement>(name);
@@ -55,7 +55,6 @@ function calculate(form: HTMLFormElement, data: Data): void {
     note.hidden = false;
   }
   form.addEventListener("input", () => void update());
-  form.addEventListener("submit", (event) => event.preventDefault());
   onceIdle(() => void update());
 
   // restore takes the address's values over and says which it had to leave out.

@@ -1,8 +1,8 @@
 // Package roofplot draws the roofline of one packed query: what a step computes for
 // each byte that it reads, against what the devices could compute of it. gen draws it
 // for the worked example and the browser module for every other question, with the same
-// code; so it is pure, and it imports neither fmt nor
-// strings' replacer, whose size the reader would pay.
+// code; so it is pure, and imports neither fmt nor the replacer of strings, whose size
+// a reader would pay.
 package roofplot
 
 import (
