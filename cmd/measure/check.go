@@ -3,9 +3,157 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 )
 
-func check(_ context.Context, _ []string, s streams) int {
-	fmt.Fprintln(s.err, "measure check: stub")
-	return exitUsage
+const (
+	checkWhat = `Recompute every figure, hash and id of a report and ask every gate, each with its
+reason. A row is verified when no gate fails and none is left unjudged; the exit code is
+0 when every row of every file is.`
+	checkExample = "measure check out/run.json"
+)
+
+// checkedGate is one answer as --json prints it.
+type checkedGate struct {
+	Gate    string            `json:"gate"`
+	Answer  string            `json:"answer"`
+	Reason  string            `json:"reason"`
+	Figures []checkedCompared `json:"figures"`
+	Mend    string            `json:"mend,omitempty"`
+}
+
+type checkedCompared struct {
+	Name    string `json:"name"`
+	Found   string `json:"found"`
+	Against string `json:"against"`
+}
+
+type checkedRow struct {
+	ID      string        `json:"id"`
+	Load    string        `json:"load"`
+	Verdict string        `json:"verdict"`
+	Gates   []checkedGate `json:"gates"`
+}
+
+type checkedFile struct {
+	File  string       `json:"file"`
+	Error string       `json:"error,omitempty"` // why there was nothing to judge
+	Rows  []checkedRow `json:"rows"`
+}
+
+func check(_ context.Context, args []string, s streams) int {
+	fs := pflag.NewFlagSet("check", pflag.ContinueOnError)
+	asJSON := fs.Bool("json", false, "for a program")
+	usage(fs, "check FILE… [--json]", checkWhat, checkExample)
+	if code, done := parse(fs, args, s); done {
+		return code
+	}
+	if fs.NArg() == 0 {
+		fmt.Fprintln(s.err, "measure check: no FILE was named; want the PREFIX.json of a run, such as: "+checkExample)
+		return exitUsage
+	}
+	code := exitOK
+	files := make([]checkedFile, 0, fs.NArg())
+	for _, name := range fs.Args() {
+		f := checkedFile{File: name, Rows: []checkedRow{}}
+		b, err := rowfile.Load(name)
+		if err != nil {
+			f.Error = err.Error()
+			fmt.Fprintf(s.err, "measure check: %v\n", err)
+			code = exitFailed
+			files = append(files, f)
+			continue
+		}
+		for i, results := range b.Judge(nil) {
+			verdict := gate.Verdict(results)
+			if verdict != gate.Verified {
+				code = exitFailed
+			}
+			f.Rows = append(f.Rows, checkedRow{b.Rows[i].Row.ID, loadOf(&b.Rows[i].Row.Workload), verdict, checkedGates(results)})
+		}
+		if len(f.Rows) == 0 {
+			code = exitFailed
+			for _, p := range b.Problems {
+				fmt.Fprintf(s.err, "measure check: %s: %s\n", name, p)
+			}
+		}
+		files = append(files, f)
+	}
+	if *asJSON {
+		if printJSON(s, files) != exitOK {
+			return exitFailed
+		}
+		return code
+	}
+	for i, f := range files {
+		if i > 0 && len(f.Rows) > 0 {
+			fmt.Fprintln(s.out)
+		}
+		f.print(s)
+	}
+	return code
+}
+
+func checkedGates(results []gate.Result) []checkedGate {
+	out := make([]checkedGate, len(results))
+	for i, r := range results {
+		out[i] = checkedGate{r.Gate, r.Answer.String(), r.Reason, []checkedCompared{}, r.Mend}
+		for _, c := range r.Figures {
+			out[i].Figures = append(out[i].Figures, checkedCompared(c))
+		}
+	}
+	return out
+}
+
+// loadOf names a row's shape and load in a few characters.
+func loadOf(w *row.Workload) string {
+	text := fmt.Sprintf("%d:%d", w.ISL, w.OSL)
+	if c := w.Load.Concurrency; c != nil {
+		text += fmt.Sprintf(" c=%d", *c)
+	}
+	if r := w.Load.RequestRate; r != nil {
+		text += " rate=" + *r
+	}
+	return text + " " + w.Protocol
+}
+
+// print writes a table: what was asked and what the answers were.
+func (f *checkedFile) print(s streams) {
+	for i, r := range f.Rows {
+		if i > 0 {
+			fmt.Fprintln(s.out)
+		}
+		fmt.Fprintf(s.out, "%s row %d %s %s: %s\n", filepath.Base(f.File), i, printable(r.ID), r.Load, r.Verdict)
+		for _, g := range r.Gates {
+			text := printable(g.Reason)
+			if g.Mend != "" {
+				text += " (" + printable(g.Mend) + ")"
+			}
+			fmt.Fprintf(s.out, "  %-16s %-12s %s\n", g.Answer, g.Gate, text)
+		}
+	}
+}
+
+// printable keeps a text from a file on one line and free of what a terminal obeys.
+func printable(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == '\u202e' || r == '\u202d' || r == '\u200f' || r == '\u200e' || r >= '\u2066' && r <= '\u2069' {
+			return -1
+		}
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+	if r := []rune(clean); len(r) > 400 {
+		return string(r[:400]) + "…"
+	}
+	return clean
 }

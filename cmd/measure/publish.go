@@ -2,10 +2,251 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/rowfile"
 )
 
-func publish(_ context.Context, _ []string, s streams) int {
-	fmt.Fprintln(s.err, "measure publish: stub")
-	return exitUsage
+const (
+	publishWhat = `Put verified reports into data/rows, each with its samples and evidence, under names
+that no other host writes. Nothing is written unless every row of every file is verified,
+of a recipe in the catalogue, and not there yet. Published rows are never changed.`
+	publishExample = "measure publish out/run.json"
+)
+
+// rowsDir is where published rows stand below the root.
+const rowsDir = "data/rows"
+
+func publish(_ context.Context, args []string, s streams) int {
+	flags := pflag.NewFlagSet("publish", pflag.ContinueOnError)
+	root := flags.String("root", ".", "folder that holds data/")
+	single := flags.Bool("single", false, "take rows with fewer than 3 repeats: they are shown, and not ranked")
+	usage(flags, "publish FILE… [--root DIR] [--single]", publishWhat, publishExample)
+	if code, done := parse(flags, args, s); done {
+		return code
+	}
+	if flags.NArg() == 0 {
+		fmt.Fprintln(s.err, "measure publish: no FILE was named; want the PREFIX.json of a run, such as: "+publishExample)
+		return exitUsage
+	}
+	if info, err := os.Stat(filepath.Join(*root, "data")); err != nil || !info.IsDir() {
+		fmt.Fprintf(s.err, "measure publish: --root %s: no folder data in it; want the folder that holds data/, content/ and site/\n", *root)
+		return exitUsage
+	}
+	known, err := rowfile.ReadPublished(os.DirFS(*root), rowsDir)
+	if err != nil {
+		return complain(s, "publish", exitFailed, []string{err.Error()})
+	}
+	p := publication{root: *root, single: *single, known: known}
+	for _, name := range flags.Args() {
+		p.add(name)
+	}
+	if len(p.refusals) > 0 {
+		return complain(s, "publish", exitFailed, p.refusals)
+	}
+	if err := p.write(); err != nil {
+		return complain(s, "publish", exitFailed, []string{err.Error() + "; nothing was published"})
+	}
+	for _, r := range p.reports {
+		fmt.Fprintf(s.out, "%s: %s published\n", path.Join(rowsDir, r.place), countOf(r.rows, "row"))
+	}
+	return exitOK
+}
+
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// publication gathers what would be written, and every reason not to.
+type publication struct {
+	root     string
+	single   bool
+	known    *rowfile.Published
+	reports  []placed
+	refusals []string
+}
+
+// placed is one report as it will stand.
+type placed struct {
+	place string // below data/rows
+	rows  int
+	files []placedFile // the report last
+}
+
+type placedFile struct {
+	name string // below data/rows
+	data []byte
+}
+
+func (p *publication) refuse(where, reason string) {
+	p.refusals = append(p.refusals, printable(where+": "+reason))
+}
+
+// add judges one file, and prepares it if nothing speaks against it.
+func (p *publication) add(name string) {
+	b, err := rowfile.Load(name)
+	if err != nil {
+		p.refusals = append(p.refusals, printable(err.Error()))
+		return
+	}
+	before := len(p.refusals)
+	p.judgeReport(name, b)
+	for i := range b.Rows {
+		p.judgeRow(name, b, i)
+	}
+	if len(p.refusals) > before {
+		return
+	}
+	r, err := place(name, b)
+	if err != nil {
+		p.refuse(name, err.Error())
+		return
+	}
+	p.known.Add(b, path.Join(rowsDir, r.place))
+	p.reports = append(p.reports, r)
+}
+
+func (p *publication) judgeReport(name string, b *rowfile.Bundle) {
+	switch {
+	case b.Report.Simulated():
+		p.refuse(name, "simulated: its rows are of the embedded engine and measure nothing")
+	case b.Report.Recipe == "" || b.Report.AsItWas == nil:
+		p.refuse(name, "no recipe: its rows belong to no cell; measure again with --recipe MODEL/TARGET/STRATEGY/ENGINE")
+	case !rowfile.ValidRecipe(b.Report.Recipe):
+		// Told among the problems of its form, with the line.
+	default:
+		file := path.Join("data/cells", b.Report.Recipe+".yaml")
+		if _, err := os.Stat(filepath.Join(p.root, filepath.FromSlash(file))); err != nil {
+			p.refuse(name, fmt.Sprintf("its recipe %s is not in the catalogue: no %s", b.Report.Recipe, file))
+		}
+	}
+	for _, problem := range b.Problems {
+		p.refuse(name, problem)
+	}
+	if len(b.Rows) == 0 && len(b.Problems) == 0 {
+		p.refuse(name, "no rows")
+	}
+	if b.NoEvidence != "" {
+		p.refuse(name, "evidence: "+b.NoEvidence)
+	}
+}
+
+func (p *publication) judgeRow(name string, b *rowfile.Bundle, i int) {
+	r := b.Rows[i].Row
+	where := fmt.Sprintf("%s: row %d (%s)", name, i, loadOf(&r.Workload))
+	if file, ok := p.known.Files[r.ID]; ok {
+		p.refuse(where, fmt.Sprintf("the id %s is published already, in %s", r.ID, file))
+		return
+	}
+	results := gate.Judge(b.Input(i, p.known.Corpus))
+	for _, g := range results {
+		if !g.Answer.Blocks() || g.Gate == "schema" && len(b.Problems) > 0 {
+			continue
+		}
+		reason := fmt.Sprintf("%s %s: %s", g.Gate, verbOf(g.Answer), g.Reason)
+		if g.Mend != "" {
+			reason += " (" + g.Mend + ")"
+		}
+		p.refuse(where, reason)
+	}
+	if n := len(r.PerRepeat); n < 3 && !p.single {
+		p.refuse(where, fmt.Sprintf("%s: no interval, no rank; measure with --repeats 3, or publish with --single", countOf(n, "repeat")))
+	}
+}
+
+func verbOf(a gate.Answer) string {
+	if a == gate.Fail {
+		return "fails"
+	}
+	return a.String()
+}
+
+// place renames a report's files to where they will stand. Names are no part of the
+// hashed forms, so the ids stay; that is checked on the bytes to be written.
+func place(name string, b *rowfile.Bundle) (placed, error) {
+	report := *b.Report
+	report.Rows = slices.Clone(report.Rows)
+	where, err := rowfile.Place(&report)
+	if err != nil {
+		return placed{}, err
+	}
+	out := placed{place: where, rows: len(report.Rows)}
+	dir := filepath.Dir(name)
+	take := func(from, to string) error {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		out.files = append(out.files, placedFile{to, data})
+		return nil
+	}
+	for i := range report.Rows {
+		to := rowfile.SamplesFile(where, i)
+		if err := take(filepath.Join(dir, report.Rows[i].Samples.File), to); err != nil {
+			return placed{}, err
+		}
+		if sum := rowfile.SHA256(out.files[i].data); sum != b.Rows[i].SamplesSHA256 {
+			return placed{}, fmt.Errorf("%s changed while it was read", report.Rows[i].Samples.File)
+		}
+		report.Rows[i].Samples.File = path.Base(to)
+	}
+	if err := take(rowfile.EvidenceFile(name), rowfile.EvidenceFile(where)); err != nil {
+		return placed{}, err
+	}
+	data, err := rowfile.Encode(&report)
+	if err != nil {
+		return placed{}, err
+	}
+	ids, err := rowfile.IDs(data)
+	if err != nil {
+		return placed{}, err
+	}
+	for i, id := range ids {
+		if id != report.Rows[i].ID {
+			return placed{}, fmt.Errorf("row %d: written by another version of the form: its id would become %s", i, id)
+		}
+	}
+	out.files = append(out.files, placedFile{where, data})
+	return out, nil
+}
+
+// write puts every file in place, reports after the files that they name; on a failure
+// what was written is taken back.
+func (p *publication) write() (err error) {
+	var done []string
+	defer func() {
+		if err != nil {
+			for _, name := range done {
+				err = errors.Join(err, os.Remove(name))
+			}
+		}
+	}()
+	for _, r := range p.reports {
+		for _, f := range r.files {
+			name := filepath.Join(p.root, filepath.FromSlash(path.Join(rowsDir, f.name)))
+			if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%s is there already, and published files are never changed", name)
+			}
+			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+				return err
+			}
+			if err := rowfile.WriteFile(name, f.data); err != nil {
+				return err
+			}
+			done = append(done, name)
+		}
+	}
+	return nil
 }

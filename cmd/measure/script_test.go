@@ -18,5 +18,5 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs each testdata/script/*.txtar as a user at a shell would.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: reportCommands})
 }

@@ -8,7 +8,7 @@ var judges = []struct {
 }{
 	{"schema", schema}, {"recompute", recompute}, {"complete", complete}, {"lengths", lengths},
 	{"counted", counted}, {"cold", cold}, {"warm", warm}, {"client", nil}, {"little", little},
-	{"ceiling", ceiling}, {"label", nil}, {"copied", nil}, {"speculation", nil}, {"queue", nil},
+	{"ceiling", ceiling}, {"label", nil}, {"copied", copied}, {"speculation", nil}, {"queue", nil},
 	{"neighbours", nil}, {"repeats", repeats}, {"host", nil}, {"denominator", nil}, {"dates", dates},
 }
 

@@ -23,6 +23,13 @@ type Report struct {
 	Rows       []Row    `json:"rows"`
 }
 
+// EmbeddedEngine is the name by which the embedded engine reports itself.
+const EmbeddedEngine = "embedded"
+
+// Simulated says whether the run drove the embedded engine, whose rows measure nothing
+// and are never published.
+func (r *Report) Simulated() bool { return r.Receipt.Engine.Name == EmbeddedEngine }
+
 // AsItWas keeps the catalog files that the run was measured against, so that a later
 // edit of a recipe never changes what an old row is judged by.
 type AsItWas struct {

@@ -149,6 +149,25 @@ func ID(r *row.Report, i int) (string, error) {
 	return idOf(root, 0)
 }
 
+// IDs are the ids of a written report's rows, recomputed from its bytes.
+func IDs(data []byte) ([]string, error) {
+	root, err := readJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	rows := root.member("rows")
+	if rows == nil {
+		return nil, fmt.Errorf("rows: missing")
+	}
+	ids := make([]string, len(rows.values))
+	for i := range ids {
+		if ids[i], err = idOf(root, i); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
 // SHA256 is the hash of a file's bytes in hex.
 func SHA256(data []byte) string {
 	sum := sha256.Sum256(data)

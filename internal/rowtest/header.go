@@ -91,7 +91,7 @@ func header(o Options) *row.Report {
 	}
 	if o.Simulated {
 		r.Recipe, r.AsItWas = "", nil
-		r.Receipt.Engine.Name, r.Receipt.Engine.Version = "rowproof", "0.1.0"
+		r.Receipt.Engine.Name, r.Receipt.Engine.Version = row.EmbeddedEngine, "0.1.0"
 		r.Receipt.Weights = row.WeightsReceipt{Source: "unknown"}
 		r.Receipt.Devices = []row.Device{}
 	}

@@ -121,30 +121,38 @@ func Write(root string, r *row.Report, samples [][]row.Sample, evidence []row.Ev
 	if place, err := rowfile.Place(r); err == nil {
 		file = filepath.Join(root, "data", "rows", filepath.FromSlash(place))
 	}
+	return file, WriteAs(file, r, samples, evidence)
+}
+
+// WriteAs writes a report to a file, its samples and evidence beside it, as a run with
+// --output does. The report's samples files take the names written.
+func WriteAs(file string, r *row.Report, samples [][]row.Sample, evidence []row.Evidence) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", err
+		return err
 	}
 	for i := range samples {
 		packed, err := rowfile.EncodeSamples(samples[i])
 		if err != nil {
-			return "", err
+			return err
 		}
-		if err := rowfile.WriteFile(filepath.Join(filepath.Dir(file), r.Rows[i].Samples.File), packed); err != nil {
-			return "", err
+		name := rowfile.SamplesFile(file, i)
+		r.Rows[i].Samples.File = filepath.Base(name)
+		if err := rowfile.WriteFile(name, packed); err != nil {
+			return err
 		}
 	}
 	packed, _, err := rowfile.EncodeEvidence(evidence)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := rowfile.WriteFile(rowfile.EvidenceFile(file), packed); err != nil {
-		return "", err
+		return err
 	}
 	data, err := rowfile.Encode(r)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return file, rowfile.WriteFile(file, data)
+	return rowfile.WriteFile(file, data)
 }
 
 func must(err error) {
