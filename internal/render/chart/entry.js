@@ -6,9 +6,14 @@ import { SVGRenderer } from "echarts/renderers";
 
 use([LineChart, ScatterChart, GridComponent, SVGRenderer]);
 
-globalThis.draw = (options, width, height) => {
+globalThis.draw = (text, width, height) => {
+  const options = JSON.parse(text);
+  for (const axis of [...options.xAxis, ...options.yAxis]) {
+    const { ticks } = axis.axisLabel; // words for customValues, which options alone cannot give
+    axis.axisLabel.formatter = (value, i) => ticks[i];
+  }
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
-  chart.setOption(JSON.parse(options));
+  chart.setOption(options);
   const svg = chart.renderToSVGString();
   chart.dispose();
   return svg;

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
-	"github.com/go-echarts/go-echarts/v2/types"
 )
 
 // plot is a chart with axes at one width: panels one under another, and what lies in
@@ -117,7 +116,7 @@ func (p *plot) options() ([]byte, error) {
 			GridIndex: i, Type: kind(q.y), Min: q.y.min, Max: q.y.max,
 			SplitLine: &opts.SplitLine{Show: opts.Bool(true), LineStyle: &opts.LineStyle{Color: "grid"}},
 			AxisLine:  &opts.AxisLine{Show: opts.Bool(false)},
-			AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Color: "tick", FontSize: textPx, Formatter: types.FuncStr("{value}" + q.unit)},
+			AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Color: "tick", FontSize: textPx},
 		})
 	}
 	c.SetGlobalOptions(charts.WithGridOpts(grids...), charts.WithAnimation(false))
@@ -159,10 +158,8 @@ func (p *plot) amend(all map[string]any) ([]byte, error) {
 	}
 	for i, q := range p.panels {
 		o.Grid[i]["outerBoundsMode"] = "none" // the margins here already hold the labels
-		for axis, s := range map[*map[string]any]scale{&o.X[i]: q.x, &o.Y[i]: q.y} {
-			(*axis)["axisLabel"].(map[string]any)["customValues"] = s.ticks
-			(*axis)["axisTick"] = map[string]any{"show": false, "customValues": s.ticks} // the grid's lines stand at ticks
-		}
+		ticks(o.X[i], q.x, "")
+		ticks(o.Y[i], q.y, q.unit)
 	}
 	for _, s := range o.Series {
 		name := s["name"].(string)
@@ -171,6 +168,17 @@ func (p *plot) amend(all map[string]any) ([]byte, error) {
 		s["emphasis"] = map[string]any{"disabled": true}
 	}
 	return json.Marshal(o)
+}
+
+// ticks sets where an axis has its ticks, and so its lines of the grid, and what they say.
+func ticks(axis map[string]any, s scale, unit string) {
+	label := axis["axisLabel"].(map[string]any)
+	words := s.labels()
+	for i := range words {
+		words[i] += unit
+	}
+	label["customValues"], label["ticks"] = s.ticks, words
+	axis["axisTick"] = map[string]any{"show": false, "customValues": s.ticks}
 }
 
 // draw gives the finished SVG.
