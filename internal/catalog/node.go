@@ -25,6 +25,7 @@ const (
 type file struct {
 	name     string
 	lines    []string
+	runes    map[int][]rune // of lines asked for, by index
 	problems *[]Problem
 }
 
@@ -271,8 +272,17 @@ func (f *file) stands(n *yaml.Node) bool {
 	if n.Line < 1 || n.Line > len(f.lines) {
 		return false
 	}
-	line := []rune(f.lines[n.Line-1])
-	return n.Column >= 1 && n.Column <= len(line)+1 && strings.HasPrefix(string(line[n.Column-1:]), n.Value)
+	line, ok := f.runes[n.Line]
+	if !ok {
+		if f.runes == nil {
+			f.runes = map[int][]rune{}
+		}
+		line = []rune(f.lines[n.Line-1])
+		f.runes[n.Line] = line
+	}
+	value := []rune(n.Value)
+	from := n.Column - 1
+	return from >= 0 && from+len(value) <= len(line) && slices.Equal(line[from:from+len(value)], value)
 }
 
 // text reads a key's text, which must be there and not be empty.

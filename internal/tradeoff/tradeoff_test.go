@@ -1,0 +1,274 @@
+package tradeoff
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+func TestFront(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name   string
+		points []Point
+		want   []bool
+	}{
+		{"none", nil, []bool{}},
+		{"one", []Point{{1, 1}}, []bool{true}},
+		{"beaten on both", []Point{{1, 1}, {2, 2}}, []bool{false, true}},
+		{"a trade", []Point{{1, 3}, {2, 2}, {3, 1}}, []bool{true, true, true}},
+		{"as fast and slower to serve", []Point{{2, 2}, {2, 1}}, []bool{true, false}},
+		{"as cheap and slower", []Point{{1, 2}, {2, 2}}, []bool{false, true}},
+		{"equal", []Point{{2, 2}, {2, 2}, {1, 1}}, []bool{true, true, false}},
+		{"inside", []Point{{1, 4}, {2, 1}, {3, 3}, {4, 0}}, []bool{true, false, true, true}},
+		{"missing", []Point{{nan, 9}, {9, nan}, {1, 1}}, []bool{false, false, true}},
+	} {
+		if got := Front(c.points); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// The definition itself, point against point, over a grid with many ties.
+func TestFrontByDefinition(t *testing.T) {
+	var points []Point
+	for i := range 60 {
+		points = append(points, Point{float64(i * 7 % 11), float64(i * 13 % 9)})
+	}
+	front := Front(points)
+	for i, p := range points {
+		beaten := slices.ContainsFunc(points, func(q Point) bool {
+			return q.X >= p.X && q.Y >= p.Y && (q.X > p.X || q.Y > p.Y)
+		})
+		if front[i] == beaten {
+			t.Errorf("%v: on the front %v, beaten %v", p, front[i], beaten)
+		}
+	}
+}
+
+// known is a small catalogue: one model of 8B on one and eight devices, and one that
+// cannot fit anywhere.
+func known() Catalog {
+	dense := func(layers, hidden int64) *roofline.Model {
+		return &roofline.Model{Name: "M", Weights: []string{"bf16"}, Architecture: roofline.Architecture{
+			Hidden: hidden, Vocabulary: 128256, MaxContext: 131072,
+			Layers: []roofline.Layer{{Count: layers, Norms: 2,
+				Attention: roofline.Attention{Kind: "gqa", Heads: 32, KVHeads: 8, HeadDim: 128},
+				FFN:       roofline.FFN{Kind: "dense", Width: 14336}}}}}
+	}
+	target := func(count int64) *roofline.Target {
+		return &roofline.Target{Name: "T", Count: count, MemoryGB: "80", BandwidthGBs: "3350", LinkGBs: "450",
+			PeakTFLOPs: map[string]roofline.Decimal{"bf16": "989"}}
+	}
+	recipe := func(tp, dp int64) *row.Recipe {
+		return &row.Recipe{Weights: row.Weights{Dtype: "bf16"}, KVDtype: "bf16",
+			Pools: []row.Pool{{Role: "all", Count: 1, TP: tp, PP: 1, DP: dp, EP: 1}}}
+	}
+	return Catalog{
+		Models:  map[string]*roofline.Model{"m": dense(32, 4096), "big": dense(400, 8192)},
+		Targets: map[string]*roofline.Target{"t": target(1), "t-x8": target(8)},
+		Strategies: map[string]*row.Strategy{
+			"latency": {Name: "Latency", BestBy: row.BestPerUser}, "throughput": {Name: "Throughput", BestBy: row.BestPerGPU}},
+		Recipes: map[string]*row.Recipe{
+			"m/t/latency/vllm": recipe(1, 1), "m/t/latency/sglang": recipe(1, 1), "m/t/throughput/vllm": recipe(1, 1),
+			"m/t-x8/latency/vllm": recipe(8, 1), "big/t/latency/vllm": recipe(1, 1),
+		},
+	}
+}
+
+func ranked(recipe string, c int64, user, gpu float64) Measured {
+	return Measured{ID: recipe, Recipe: recipe, Protocol: row.Sustained, ISL: 1024, OSL: 256, Concurrency: c,
+		Repeats: 3, Verdict: "verified", PerUser: &user, PerGPU: &gpu}
+}
+
+func find(t *testing.T, gaps []Gap, recipe, shape string) Gap {
+	t.Helper()
+	for _, g := range gaps {
+		if g.Recipe == recipe && g.Shape == shape {
+			return g
+		}
+	}
+	t.Fatalf("no gap %s %s in %+v", recipe, shape, gaps)
+	return Gap{}
+}
+
+// With nothing measured, each recipe that can run is a gap; what cannot fit is none.
+func TestGapsOfNothing(t *testing.T) {
+	gaps := Gaps(known(), nil)
+	if len(gaps) != 4 {
+		t.Fatalf("%d gaps", len(gaps))
+	}
+	for i, g := range gaps {
+		if g.Rank != i+1 || g.Kind != GapRecipe || g.Shape != "1024:256" || !slices.Equal(g.Loads, []int64{1, 4, 16, 64}) {
+			t.Errorf("%+v", g)
+		}
+		if strings.HasPrefix(g.Recipe, "big/") {
+			t.Error("a model that does not fit is no gap")
+		}
+	}
+	if last := gaps[3]; last.Recipe != "m/t-x8/latency/vllm" || last.GPUs != 8 {
+		t.Errorf("eight devices are the dearest: %+v", last)
+	}
+	g := find(t, gaps, "m/t/latency/vllm", "1024:256")
+	want := "measure bench m --recipe m/t/latency/vllm --base-url http://127.0.0.1:8000 --cells 1024:256" +
+		" --concurrency 1,4,16,64 --num-prompts auto --repeats 3 --output m-t-latency-vllm-1024x256"
+	if g.Command != want {
+		t.Errorf("command\n%s\nwant\n%s", g.Command, want)
+	}
+	if !strings.HasPrefix(g.Why, "Nothing of m ranks at 1024:256 yet") || len(g.Changes) != 2 {
+		t.Errorf("why %q, changes %q", g.Why, g.Changes)
+	}
+}
+
+// The minutes on paper for one load: 180 s, and 3 × 22 waves of one request at 60%.
+func TestGapMinutes(t *testing.T) {
+	c := known()
+	var rows []Measured
+	for _, n := range []int64{4, 16, 64} {
+		rows = append(rows, ranked("m/t/latency/vllm", n, 100, 100))
+	}
+	g := find(t, Gaps(c, rows), "m/t/latency/vllm", "1024:256")
+	if !slices.Equal(g.Loads, []int64{1}) || g.Kind != GapLoad {
+		t.Fatalf("%+v", g)
+	}
+	step := (2*7504924672 + 1152*131072) / 3350e9
+	prefill := (2*6979584000*1024 + 2*128256*4096 + 4*32*32*128*1024*1025/2) / 989e12
+	seconds := 180 + 3*22*(prefill+255*step)/0.6
+	if want := int64(math.Ceil(seconds / 60)); *g.GPUMinutes != want {
+		t.Errorf("%d GPU-minutes, on paper %d", *g.GPUMinutes, want)
+	}
+}
+
+// A gap whose roof lies below what leads changes nothing and comes last.
+func TestGapsThatCannotWin(t *testing.T) {
+	rows := []Measured{}
+	for _, n := range []int64{1, 4, 16, 64} {
+		rows = append(rows, ranked("m/t/latency/vllm", n, 1e6, 1e6))
+	}
+	gaps := Gaps(known(), rows)
+	g := find(t, gaps, "m/t/throughput/vllm", "1024:256")
+	if len(g.Changes) != 0 || !strings.HasPrefix(g.Why, "It cannot take rank 1") {
+		t.Errorf("%+v", g)
+	}
+	if gaps[0].Shape == "1024:256" {
+		t.Errorf("first is %+v, though nothing at that shape can be passed", gaps[0])
+	}
+	for _, g := range gaps {
+		if g.Recipe == "m/t/latency/vllm" && g.Shape == "1024:256" {
+			t.Errorf("all its loads are measured: %+v", g)
+		}
+	}
+	if g := find(t, gaps, "m/t/latency/vllm", "2048:128"); g.Kind != GapShape {
+		t.Errorf("a measured recipe lacks its other shapes: %+v", g)
+	}
+}
+
+// Only verified, sustained rows of three repeats close a gap.
+func TestGapsOfRowsThatDoNotRank(t *testing.T) {
+	for name, spoil := range map[string]func(*Measured){
+		"unverified": func(m *Measured) { m.Verdict = "unverified" },
+		"passes":     func(m *Measured) { m.Protocol = row.Passes },
+		"one repeat": func(m *Measured) { m.Repeats = 1 },
+	} {
+		var rows []Measured
+		for _, n := range []int64{1, 4, 16, 64} {
+			m := ranked("m/t/latency/vllm", n, 100, 100)
+			spoil(&m)
+			rows = append(rows, m)
+		}
+		g := find(t, Gaps(known(), rows), "m/t/latency/vllm", "1024:256")
+		if g.Kind != GapRank || !strings.HasPrefix(g.Why, "Its rows stand in no ranking") {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+	withdrawn := ranked("m/t/latency/vllm", 1, 100, 100)
+	withdrawn.Verdict = "withdrawn"
+	if g := find(t, Gaps(known(), []Measured{withdrawn}), "m/t/latency/vllm", "1024:256"); g.Kind != GapRecipe {
+		t.Errorf("a withdrawn row is no row: %+v", g)
+	}
+}
+
+// A layout whose roofs nobody computed is a gap of unknown cost, not of none.
+func TestGapOfUnknownCost(t *testing.T) {
+	c := known()
+	c.Recipes["m/t-x8/latency/vllm"].Pools = []row.Pool{
+		{Role: "prefill", Count: 4, TP: 1, PP: 1, DP: 1, EP: 1}, {Role: "decode", Count: 4, TP: 1, PP: 1, DP: 1, EP: 1}}
+	gaps := Gaps(c, nil)
+	g := gaps[len(gaps)-1]
+	if g.Recipe != "m/t-x8/latency/vllm" || g.GPUMinutes != nil || g.GPUs != 8 ||
+		g.Basis != "not estimated: separate pools of prefill and decode: their roofs are not computed" {
+		t.Errorf("%+v", g)
+	}
+	if s := Summary(gaps); !strings.Contains(s, "and 1 of unknown cost") {
+		t.Errorf("summary %q", s)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	got := Summary(Gaps(known(), nil))
+	if !strings.HasPrefix(got, "4 gaps, about ") || !strings.HasSuffix(got, " GPU-hours; the first 4 could change 2 recommendations.") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCoverage(t *testing.T) {
+	c := known()
+	fast, wide := ranked("m/t/latency/vllm", 1, 200, 180), ranked("m/t/latency/vllm", 64, 90, 4000)
+	other := ranked("m/t/latency/sglang", 1, 190, 170)
+	weak := ranked("m/t/latency/sglang", 4, 900, 900)
+	weak.Repeats = 1
+	gone := ranked("m/t/throughput/vllm", 64, 100, 100)
+	gone.Verdict = "withdrawn"
+	rows := []Measured{fast, wide, other, weak, gone}
+	m := Coverage(c, "m", rows, Gaps(c, rows))
+	if !slices.Equal(m.Targets, []string{"t", "t-x8"}) || !slices.Equal(m.Strategies, []string{"latency", "throughput"}) {
+		t.Fatalf("%q × %q", m.Targets, m.Strategies)
+	}
+	latency := m.Cells[0][0]
+	if latency.Best == nil || latency.Best.Concurrency != 1 || *latency.Best.PerUser != 200 {
+		t.Errorf("the fastest for one user is best here: %+v", latency.Best)
+	}
+	if latency.Rows != 4 || len(latency.Recipes) != 2 || latency.Gap == 0 {
+		t.Errorf("%+v", latency)
+	}
+	if c := m.Cells[0][1]; c.Best != nil || c.Withdrawn != 1 || c.Rows != 0 || c.Gap == 0 {
+		t.Errorf("withdrawn: %+v", c)
+	}
+	if c := m.Cells[1][1]; len(c.Recipes) != 0 || c.Gap != 0 {
+		t.Errorf("no recipe: %+v", c)
+	}
+	if c := Coverage(c, "big", nil, nil).Cells[0][0]; !strings.HasPrefix(c.Unfit, "does not fit: ") {
+		t.Errorf("too big: %+v", c)
+	}
+}
+
+// A replica answers for itself: eight devices in two groups of four.
+func TestQueryOfReplicas(t *testing.T) {
+	c := known()
+	c.Recipes["m/t-x8/latency/vllm"].Pools[0].TP = 4
+	c.Recipes["m/t-x8/latency/vllm"].Pools[0].DP = 2
+	q, replicas, why := Query(c, "m/t-x8/latency/vllm")
+	if q.TP != 4 || replicas != 2 || why != "" {
+		t.Errorf("tp %d, %d replicas, %q", q.TP, replicas, why)
+	}
+	one := roofsOf(c, "m/t-x8/latency/vllm", load{1024, 256, 1})
+	two := roofsOf(c, "m/t-x8/latency/vllm", load{1024, 256, 2})
+	if one.perUser != two.perUser {
+		t.Error("two streams on two replicas do not share a step")
+	}
+	for recipe, want := range map[string]string{
+		"m/t/none/vllm": "no recipe m/t/none/vllm",
+	} {
+		if _, _, why := Query(c, recipe); why != want {
+			t.Errorf("%s: %q", recipe, why)
+		}
+	}
+	c.Recipes["m/t/latency/vllm"].Speculation = &row.Speculation{Method: "eagle3", DraftTokens: 3}
+	if _, _, why := Query(c, "m/t/latency/vllm"); !strings.HasPrefix(why, "speculation") {
+		t.Errorf("speculation: %q", why)
+	}
+}
