@@ -79,6 +79,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 // build builds once and says what came of it.
 func build(ctx context.Context, opts render.Options, stdout, stderr io.Writer) int {
 	start := time.Now()
+	opts.Now = start.UTC().Format(time.RFC3339)
 	result, err := render.Build(ctx, opts)
 	var refused *render.Refused
 	switch {

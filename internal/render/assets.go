@@ -101,12 +101,10 @@ func (s *site) buildScripts() error {
 	if err != nil {
 		return err
 	}
-	kinds := map[string]string{} // entry point → page kind
 	var entries []string
 	for _, name := range found {
 		kind := strings.TrimSuffix(path.Base(name), ".ts")
 		if path.Base(path.Dir(name)) == kind || name == "site/js/"+everyPage+".ts" {
-			kinds[name] = kind
 			entries = append(entries, name)
 		}
 	}
@@ -158,8 +156,9 @@ func (s *site) buildScripts() error {
 		return fmt.Errorf("bundler's metafile: %w", err)
 	}
 	for out, o := range meta.Outputs {
-		if kind, ok := kinds[o.EntryPoint]; ok {
-			s.assets.scripts[kind] = []string{"assets/" + path.Base(out)}
+		if name := path.Base(out); o.EntryPoint != "" {
+			kind := name[:strings.LastIndexByte(name, '-')] // KIND-HASH.js
+			s.assets.scripts[kind] = []string{"assets/" + name}
 		}
 	}
 	return nil

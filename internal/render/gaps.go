@@ -1,65 +1,87 @@
 package render
 
 import (
-	"fmt"
-	"maps"
-	"slices"
+	"strings"
 
+	"rowproof/internal/gate"
 	"rowproof/internal/render/format"
+	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
 )
 
-// gapLine is one thing that is not measured, with the command that would.
-type gapLine struct {
-	N       int
-	Key     recipeKey
-	What    string
-	Why     string
-	Minutes int64 // GPU-minutes
-	Command command
-}
-
-func (g gapLine) ID() string   { return fmt.Sprintf("gap-%d", g.N) }
-func (g gapLine) Cost() string { return format.Count(g.Minutes) }
-
+// gapsView is what is not measured, ranked.
 type gapsView struct {
 	Answer string
-	Gaps   []gapLine
+	Basis  string
+	Gaps   []gapView
 }
 
-// gapsOf ranks what is not measured.
-func (s *site) gapsOf(w *world) []gapLine {
-	var out []gapLine
-	for _, id := range slices.Sorted(maps.Keys(w.catalog.Recipes)) {
-		k, _ := parseKey(id)
-		if slices.ContainsFunc(w.rows, func(m *measured) bool { return m.Key == k }) {
-			continue
+type gapView struct {
+	ID, Rank  string
+	What, Why string
+	Changes   string
+	Cost      string // "" where no roof could be computed
+	Basis     string
+	Link      string // the recipe
+	Command   command
+}
+
+// compared are the rows as far as weighing them against each other needs them.
+func (w *world) compared() []tradeoff.Measured {
+	out := make([]tradeoff.Measured, 0, len(w.rows))
+	for _, m := range w.rows {
+		verdict := m.sign()
+		if m.Listed && m.Withdrawn == nil {
+			verdict = gate.Verified
 		}
-		out = append(out, gapLine{
-			N: len(out) + 1, Key: k, What: s.modelTitle(w, k.Model) + " · " + k.Target, Why: "no row yet", Minutes: 14,
-			Command: command{"Measure it", s.benchCommand(k, nil)},
+		out = append(out, tradeoff.Measured{
+			ID: m.ID, Recipe: m.Key.String(), Protocol: m.Workload.Protocol, ISL: m.Workload.ISL, OSL: m.Workload.OSL,
+			Concurrency: m.concurrency(), Repeats: m.Workload.Repeats, Verdict: verdict,
+			PerUser: m.perUser().Value, PerGPU: m.perGPU().Value,
 		})
 	}
 	return out
 }
 
-// gapOf is the first gap of a cell.
-func (s *site) gapOf(w *world, cell recipeKey) (int, *gapLine) {
-	for i := range w.gaps {
-		if w.gaps[i].Key.cell() == cell {
-			return w.gaps[i].N, &w.gaps[i]
-		}
+// adopt adds to the catalogue what rows were measured against and it no longer holds,
+// so that old rows keep their cell.
+func (w *world) adopt(m *measured) {
+	was := m.Report.AsItWas
+	if was == nil {
+		return
 	}
-	return 0, nil
+	if w.catalog.Models[m.Key.Model] == nil {
+		w.catalog.Models[m.Key.Model] = &was.Model
+	}
+	if _, ok := w.catalog.Target(m.Key.Target); !ok {
+		w.catalog.Targets[m.Key.Target] = &was.Target
+	}
+	if w.catalog.Strategies[m.Key.Strategy] == nil {
+		w.catalog.Strategies[m.Key.Strategy] = &row.Strategy{Name: m.Key.Strategy}
+	}
+	if w.catalog.Recipes[m.Key.String()] == nil {
+		w.catalog.Recipes[m.Key.String()] = &was.Recipe
+	}
 }
 
 func (s *site) writeGaps(w *world) error {
-	minutes := int64(0)
-	for _, g := range w.gaps {
-		minutes += g.Minutes
-	}
-	v := &gapsView{Gaps: w.gaps, Answer: fmt.Sprintf("%s, about %s in all.", format.Plural(len(w.gaps), "gap", "gaps"), hours(minutes))}
+	v := &gapsView{Answer: tradeoff.Summary(w.gaps), Basis: tradeoff.Basis}
 	if len(w.gaps) == 0 {
 		v.Answer = "Every recipe of the catalogue is measured."
+	}
+	for _, g := range w.gaps {
+		id := format.Count(int64(g.Rank))
+		view := gapView{
+			ID: gapID(g.Rank), Rank: id, What: g.What, Why: g.Why, Changes: strings.Join(g.Changes, "; "), Basis: g.Basis,
+			Command: command{"Measure it", wrapped(strings.Fields(g.Command), 76)},
+		}
+		if k, ok := parseKey(g.Recipe); ok {
+			view.Link = "recipes/" + k.Model + "/#" + k.anchor()
+		}
+		if g.GPUMinutes != nil {
+			view.Cost = format.Plural(int(*g.GPUMinutes), "GPU-minute", "GPU-minutes")
+		}
+		v.Gaps = append(v.Gaps, view)
 	}
 	return s.write(&page{
 		Address: "gaps/", Kind: "gaps", Section: "gaps/", Title: "What's missing — and how to fill it",
@@ -67,10 +89,4 @@ func (s *site) writeGaps(w *world) error {
 	})
 }
 
-// hours writes GPU time: minutes below two hours, hours above.
-func hours(minutes int64) string {
-	if minutes < 120 {
-		return format.Plural(int(minutes), "GPU-minute", "GPU-minutes")
-	}
-	return format.Quantity(format.Prose(float64(minutes)/60), "GPU-hours")
-}
+func gapID(rank int) string { return "gap-" + format.Exact(float64(rank)) }

@@ -76,9 +76,10 @@ type homeRow struct {
 // emptyHome is what a home page says before anything is measured.
 func (s *site) emptyHome(w *world) *emptyView {
 	v := &emptyView{Text: "Nothing is measured yet."}
-	if gaps := s.gapsOf(w); len(gaps) > 0 {
-		v.Text += " The first of " + format.Plural(len(gaps), "gap", "gaps") + ": " + gaps[0].What + "."
-		v.Command = &gaps[0].Command
+	if len(w.gaps) > 0 {
+		first := w.gaps[0]
+		v.Text += " The first of " + format.Plural(len(w.gaps), "gap", "gaps") + ": " + closed(first.What)
+		v.Command = &command{"Measure it", wrapped(strings.Fields(first.Command), 76)}
 	}
 	return v
 }

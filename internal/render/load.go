@@ -13,12 +13,11 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
-
 	"rowproof/internal/catalog"
 	"rowproof/internal/gate"
 	"rowproof/internal/render/format"
 	"rowproof/internal/rowfile"
+	"rowproof/internal/tradeoff"
 )
 
 // world is everything that pages are made from.
@@ -26,7 +25,8 @@ type world struct {
 	catalog  *catalog.Catalog
 	articles map[string]*article
 	rows     []*measured // by file, then place in it
-	gaps     []gapLine
+	byID     map[string]*measured
+	gaps     []tradeoff.Gap
 }
 
 // articles are the Markdown pages, by name and address.
@@ -37,7 +37,7 @@ const embedded = "embedded"
 
 // load reads everything but the rows and notes every problem.
 func (s *site) load() *world {
-	w := &world{articles: map[string]*article{}}
+	w := &world{articles: map[string]*article{}, byID: map[string]*measured{}}
 	data, err := fs.Sub(s.fsys, "data")
 	if err != nil {
 		s.refuse(err)
@@ -60,29 +60,20 @@ func (s *site) load() *world {
 	return w
 }
 
-// withdrawals reads data/withdrawn.yaml: rows that are out of every ranking, for good.
+// withdrawals reads which rows are out of every ranking, for good.
 func (s *site) withdrawals() map[string]*withdrawal {
-	const file = "data/withdrawn.yaml"
-	out := map[string]*withdrawal{}
-	data, err := fs.ReadFile(s.fsys, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return out
-	} else if err != nil {
+	data, err := fs.Sub(s.fsys, "data")
+	if err != nil {
 		s.refuse(err)
-		return out
+		return nil
 	}
-	var list []yaml.Node
-	if err := yaml.Unmarshal(data, &list); err != nil {
-		s.refuse(fmt.Errorf("%s:1:1: expected a list of {id, date, reason}: %w", file, err))
-		return out
+	list, problems := catalog.Withdrawn(data)
+	for _, p := range problems {
+		s.reasons = append(s.reasons, p.String())
 	}
-	for _, n := range list {
-		var entry struct{ ID, Date, Reason string }
-		if err := n.Decode(&entry); err != nil || entry.ID == "" || entry.Date == "" || entry.Reason == "" {
-			s.refuse(fmt.Errorf("%s:%d:%d: an entry holds id, date and reason, all as text", file, n.Line, n.Column))
-			continue
-		}
-		out[entry.ID] = &withdrawal{entry.ID, entry.Date, entry.Reason}
+	out := map[string]*withdrawal{}
+	for id, w := range list {
+		out[id] = &withdrawal{w.Date, w.Reason}
 	}
 	return out
 }
@@ -148,10 +139,12 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 		s.refuse(fmt.Errorf("%s:1:1: its recipe is %q, which belongs in another folder than this, of %q", file, r, key))
 	}
 	copied := map[string]bool{}
-	results := b.Judge(corpus)
 	for i := range b.Rows {
 		d := &b.Rows[i]
-		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results[i], Verdict: gate.Verdict(results[i]), Withdrawn: withdrawn[d.Row.ID]}
+		input := b.Input(i, corpus)
+		input.Now = s.opts.Now
+		results := gate.Judge(input)
+		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results, Verdict: gate.Verdict(results), Withdrawn: withdrawn[d.Row.ID]}
 		m.Listed = m.Verdict == gate.Verified || simulated
 		if b.Report.AsItWas != nil {
 			m.Model, m.Target = &b.Report.AsItWas.Model, &b.Report.AsItWas.Target
@@ -166,7 +159,7 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 		}
 		seen[d.Row.ID] = file
 		if m.Withdrawn == nil && !simulated {
-			for _, g := range results[i] {
+			for _, g := range results {
 				if g.Answer.Blocks() {
 					s.refuse(fmt.Errorf("%s:%s: row %s: gate %s: %s: %s", file, place, d.Row.ID, g.Gate, g.Answer, strings.TrimSpace(g.Reason+" "+g.Mend)))
 				}
@@ -178,6 +171,8 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 			}
 		}
 		w.rows = append(w.rows, m)
+		w.byID[m.ID] = m
+		w.adopt(m)
 		if len(s.reasons) > 0 {
 			continue
 		}

@@ -57,7 +57,7 @@ type measured struct {
 }
 
 // withdrawal takes a row out of every ranking; the row itself stays.
-type withdrawal struct{ ID, Date, Reason string }
+type withdrawal struct{ Date, Reason string }
 
 func (m *measured) shape() shape { return shape{m.Workload.ISL, m.Workload.OSL} }
 

@@ -9,6 +9,7 @@ import (
 
 	"rowproof/internal/render/format"
 	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
 	"rowproof/internal/version"
 )
 
@@ -26,10 +27,11 @@ func (s *site) newFrame() frame {
 
 // writePages writes all pages but those of rows, which readRows has written.
 func (s *site) writePages(w *world) error {
-	w.gaps = s.gapsOf(w)
+	compared := w.compared()
+	w.gaps = tradeoff.Gaps(tradeoff.Catalog(*w.catalog), compared)
 	return errors.Join(
 		s.writeHomes(w),
-		s.writeRecipes(w),
+		s.writeRecipes(w, compared),
 		s.writeGaps(w),
 		s.writeArticles(w),
 		s.writeCalculator(w),

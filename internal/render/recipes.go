@@ -12,6 +12,7 @@ import (
 	"rowproof/internal/render/format"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
 )
 
 // modelTitle is a model's name, or its id where the catalogue has none.
@@ -47,7 +48,7 @@ type modelLine struct {
 }
 
 // writeRecipes writes the list of models and one page a model.
-func (s *site) writeRecipes(w *world) error {
+func (s *site) writeRecipes(w *world, compared []tradeoff.Measured) error {
 	v := &recipesView{}
 	ids := slices.Sorted(maps.Keys(w.catalog.Models))
 	for _, m := range w.rows {
@@ -69,7 +70,7 @@ func (s *site) writeRecipes(w *world) error {
 		line.Rows = format.Count(int64(len(rows)))
 		line.Measured = cmp.Or(newest(rows), "—")
 		v.Models = append(v.Models, line)
-		if err := s.writeModel(w, id, recipes); err != nil {
+		if err := s.writeModel(w, id, recipes, compared); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,8 @@ type recipeOf struct {
 	rows   []*measured
 }
 
-// recipesOf lists a model's recipes by target, strategy, engine.
+// recipesOf lists a model's recipes, the measured ones first, by target, strategy and
+// engine.
 func (s *site) recipesOf(w *world, model string) []*recipeOf {
 	byKey := map[recipeKey]*recipeOf{}
 	for id, r := range w.catalog.Recipes {
@@ -116,7 +118,9 @@ func (s *site) recipesOf(w *world, model string) []*recipeOf {
 		}
 		r.rows = append(r.rows, m)
 	}
-	return slices.SortedFunc(maps.Values(byKey), func(a, b *recipeOf) int { return cmp.Compare(a.key.String(), b.key.String()) })
+	return slices.SortedFunc(maps.Values(byKey), func(a, b *recipeOf) int {
+		return cmp.Or(cmp.Compare(min(len(b.rows), 1), min(len(a.rows), 1)), cmp.Compare(a.key.String(), b.key.String()))
+	})
 }
 
 // modelView is a model's page: what it is, what is measured, and each recipe.
@@ -139,9 +143,10 @@ type coverageRow struct {
 
 // coverageCell is the best figure of a cell, or why there is none.
 type coverageCell struct {
-	Figure, Note, Address string
-	Reason                string
-	Sign                  string
+	Figure, Unit, Note, Address string
+	Cost                        string
+	Reason                      string
+	Sign                        string
 }
 
 type recipeView struct {
@@ -174,35 +179,26 @@ type tableRow struct {
 	Date              string
 }
 
-func (s *site) writeModel(w *world, id string, recipes []*recipeOf) error {
+func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []tradeoff.Measured) error {
 	v := &modelView{Name: s.modelTitle(w, id), NoRecipe: len(recipes) == 0}
 	m := w.catalog.Models[id]
 	if m != nil {
 		v.Facts = modelFacts(m)
 		v.Model = architectureFacts(m)
 	}
-	strategies := slices.Sorted(maps.Keys(w.catalog.Strategies))
-	targets := slices.Sorted(maps.Keys(w.catalog.Targets))
-	for _, r := range recipes {
-		if !slices.Contains(strategies, r.key.Strategy) {
-			strategies = append(strategies, r.key.Strategy)
-		}
-		if !slices.Contains(targets, r.key.Target) {
-			targets = append(targets, r.key.Target)
-		}
-	}
-	for _, st := range strategies {
+	matrix := tradeoff.Coverage(tradeoff.Catalog(*w.catalog), id, compared, w.gaps)
+	for _, st := range matrix.Strategies {
 		head := strategyHead{Name: s.strategyName(st)}
 		if known := s.strategies[st]; known != nil {
 			head.For = known.For
 		}
 		v.Strategies = append(v.Strategies, head)
 	}
-	for _, t := range targets {
+	for i, t := range matrix.Targets {
 		target, _ := w.catalog.Target(t)
 		line := coverageRow{Name: nameOfTarget(target, t)}
-		for _, st := range strategies {
-			line.Cells = append(line.Cells, s.coverage(w, recipeKey{id, t, st, ""}, recipes, m, target))
+		for _, cell := range matrix.Cells[i] {
+			line.Cells = append(line.Cells, s.coverage(w, id, cell))
 		}
 		v.Coverage = append(v.Coverage, line)
 	}
@@ -215,65 +211,46 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf) error {
 	})
 }
 
-// coverage is one cell of the matrix.
-func (s *site) coverage(w *world, cell recipeKey, recipes []*recipeOf, model *roofline.Model, target *roofline.Target) coverageCell {
-	var best *measured
-	rows, engines, withdrawn := 0, 0, 0
-	known := false
-	for _, r := range recipes {
-		if r.key.cell() != cell {
-			continue
-		}
-		known = true
-		if len(r.rows) > 0 {
-			engines++
-		}
-		for _, m := range r.rows {
-			if m.Withdrawn != nil {
-				withdrawn++
-				continue
-			}
-			rows++
-			if m.ranks() && (best == nil || *m.perGPU().Value > *best.perGPU().Value) {
-				best = m
-			}
-		}
+// coverage is one cell of the matrix: its best row by the strategy's own rate, or why
+// there is none.
+func (s *site) coverage(w *world, model string, cell tradeoff.Cell) coverageCell {
+	var v coverageCell
+	if len(cell.Recipes) > 0 {
+		k, _ := parseKey(cell.Recipes[0])
+		v.Address = "recipes/" + model + "/#" + k.anchor()
 	}
 	switch {
-	case best != nil:
-		form := format.NewColumn("", []float64{*best.perGPU().Value})
-		note := fmt.Sprintf("%s, %s · %s", best.shape(), best.load(), format.Plural(rows, "row", "rows"))
-		if engines > 1 {
-			note += " · " + format.Plural(engines, "engine", "engines")
+	case cell.Best != nil:
+		m := w.byID[cell.Best.ID]
+		rate, unit := m.perGPU(), "output tok/s/GPU"
+		if known := s.strategies[cell.Strategy]; known != nil && known.BestBy == row.BestPerUser {
+			rate, unit = m.perUser(), "tok/s/user"
 		}
-		return coverageCell{Figure: form.Figure(*best.perGPU().Value), Note: note, Sign: best.sign(), Address: "recipes/" + cell.Model + "/#" + best.Key.anchor()}
-	case rows > 0:
-		return coverageCell{Note: format.Plural(rows, "row", "rows") + ", unranked", Reason: "no row that ranks", Address: "recipes/" + cell.Model + "/#" + anchorOf(recipes, cell)}
-	case withdrawn > 0:
-		return coverageCell{Note: "withdrawn", Reason: "withdrawn", Address: "recipes/" + cell.Model + "/#" + anchorOf(recipes, cell)}
-	}
-	if n, g := s.gapOf(w, cell); g != nil {
-		return coverageCell{Note: "gap" + format.NBSP + strconv.Itoa(n), Reason: "not measured", Address: "gaps/#gap-" + strconv.Itoa(n)}
-	}
-	if model != nil && target != nil {
-		q := roofline.Query{Model: model, Target: target}
-		if fits := roofline.Ceiling(q).Fits; fits != nil && !*fits {
-			return coverageCell{Note: "does not fit", Reason: "the weights do not fit"}
+		v.Figure = format.NewColumn("", []float64{*rate.Value}).Figure(*rate.Value)
+		v.Unit = unit
+		v.Sign = m.sign()
+		v.Address = "recipes/" + model + "/#" + m.Key.anchor()
+		v.Note = fmt.Sprintf("%s, %s · %s", m.shape(), m.load(), format.Plural(cell.Rows, "row", "rows"))
+		if n := len(cell.Recipes); n > 1 {
+			v.Note += " · " + format.Plural(n, "recipe", "recipes")
 		}
-	}
-	if known {
-		return coverageCell{Note: "recipe, no row", Reason: "not measured", Address: "recipes/" + cell.Model + "/#" + anchorOf(recipes, cell)}
-	}
-	return coverageCell{Note: "no recipe yet", Reason: "not measured: no recipe yet"}
-}
-
-func anchorOf(recipes []*recipeOf, cell recipeKey) string {
-	for _, r := range recipes {
-		if r.key.cell() == cell {
-			return r.key.anchor()
+	case cell.Unfit != "":
+		v.Address, v.Note, v.Reason = "", "does not fit", cell.Unfit
+	case cell.Rows > 0:
+		v.Note, v.Reason = format.Plural(cell.Rows, "row", "rows")+", unranked", "no row that ranks"
+	case cell.Withdrawn > 0:
+		v.Note, v.Reason = "withdrawn", format.Plural(cell.Withdrawn, "row", "rows")+" withdrawn"
+	case cell.Gap > 0:
+		v.Address, v.Note, v.Reason = "gaps/#"+gapID(cell.Gap), "gap"+format.NBSP+strconv.Itoa(cell.Gap), "not measured"
+		if n := w.gaps[cell.Gap-1].GPUMinutes; n != nil {
+			v.Cost = format.Quantity(format.Count(*n), "GPU-min")
 		}
+	case len(cell.Recipes) > 0:
+		v.Note, v.Reason = "no row yet", "not measured"
+	default:
+		v.Note, v.Reason = "no recipe yet", "nobody wrote a recipe"
 	}
-	return ""
+	return v
 }
 
 func architectureFacts(m *roofline.Model) []fact {
@@ -341,10 +318,16 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 // recipeVerdict is the card's first sentence.
 func (s *site) recipeVerdict(w *world, r *recipeOf, live []*measured) (string, sentence) {
 	if len(live) == 0 {
-		if n, g := s.gapOf(w, r.key.cell()); g != nil {
-			return "", sentence{strong("— not measured."), say(fmt.Sprintf(" Gap %d: about %s.", n, format.Plural(int(g.Minutes), "GPU-minute", "GPU-minutes")))}
+		said := sentence{strong("— not measured.")}
+		i := slices.IndexFunc(w.gaps, func(g tradeoff.Gap) bool { return g.Recipe == r.key.String() })
+		if i >= 0 {
+			said = append(said, say(fmt.Sprintf(" Gap%s%d", format.NBSP, w.gaps[i].Rank)))
+			if n := w.gaps[i].GPUMinutes; n != nil {
+				said = append(said, say(": about "+format.Plural(int(*n), "GPU-minute", "GPU-minutes")))
+			}
+			said = append(said, say(". "+w.gaps[i].Why))
 		}
-		return "", sentence{strong("— not measured.")}
+		return "", said
 	}
 	verified := 0
 	var gates []gate.Result

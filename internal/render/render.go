@@ -32,6 +32,7 @@ type Options struct {
 	Base   string // the path that the site is served under: "/" or "/name/"
 	Origin string // scheme and host, where known: "https://owner.github.io"
 	Demo   bool   // admit rows of the embedded engine; every page then says so
+	Now    string // RFC 3339 in UTC: no row may be of later
 }
 
 // Result of a build.

@@ -3,9 +3,7 @@ package render
 import (
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"rowproof/internal/render/chart"
@@ -66,8 +64,8 @@ func (m *measured) decodeRoof() roof {
 		return roof{Missing: "speculation by " + sp + " changes what a step yields"}
 	}
 	q := m.query()
-	if missing := roofline.Ceiling(q).Missing; len(missing) > 0 {
-		return roof{Missing: missing[slices.Min(slices.Collect(maps.Keys(missing)))]}
+	if why := roofline.Ceiling(q).Missing["decode_step_ms"]; why != "" {
+		return roof{Missing: why}
 	}
 	r := roof{TPOT: *d.P50}
 	r.Batch = math.Max(1, *m.Figures.OutputTokPerSec**d.Mean/1e3/m.replicas())

@@ -318,8 +318,8 @@ func serverFacts(sv *row.Server, c *row.Counts) []fact {
 // repeatViews are the row's repeats beside each other.
 func repeatViews(m *measured, missing *letters) ([]repeatView, []column) {
 	type part struct {
-		name, unit string
-		pick       func(*row.Repeat) *float64
+		name, unit, missing string
+		pick                func(*row.Repeat) *float64
 	}
 	dist := func(d *row.Dist, q quantile) *float64 {
 		if d == nil {
@@ -328,12 +328,12 @@ func repeatViews(m *measured, missing *letters) ([]repeatView, []column) {
 		return q.value(d)
 	}
 	parts := []part{
-		{"TTFT p50", "ms", func(r *row.Repeat) *float64 { return dist(r.TTFT, p50) }},
-		{"TTFT p99", "ms", func(r *row.Repeat) *float64 { return dist(r.TTFT, p99) }},
-		{"TPOT p50", "ms", func(r *row.Repeat) *float64 { return dist(r.TPOT, p50) }},
-		{"ITL p50", "ms", func(r *row.Repeat) *float64 { return dist(r.ITL, p50) }},
-		{"ITL p99", "ms", func(r *row.Repeat) *float64 { return dist(r.ITL, p99) }},
-		{"Output", "tok/s", func(r *row.Repeat) *float64 { return r.OutputTokPerSec }},
+		{"TTFT p50", "ms", "ttft_ms.p50", func(r *row.Repeat) *float64 { return dist(r.TTFT, p50) }},
+		{"TTFT p99", "ms", "ttft_ms.p99", func(r *row.Repeat) *float64 { return dist(r.TTFT, p99) }},
+		{"TPOT p50", "ms", "tpot_ms.p50", func(r *row.Repeat) *float64 { return dist(r.TPOT, p50) }},
+		{"ITL p50", "ms", "itl_ms.p50", func(r *row.Repeat) *float64 { return dist(r.ITL, p50) }},
+		{"ITL p99", "ms", "itl_ms.p99", func(r *row.Repeat) *float64 { return dist(r.ITL, p99) }},
+		{"Output", "tok/s", "output_tok_s", func(r *row.Repeat) *float64 { return r.OutputTokPerSec }},
 	}
 	views := make([]repeatView, len(m.PerRepeat))
 	for i := range m.PerRepeat {
@@ -357,7 +357,7 @@ func repeatViews(m *measured, missing *letters) ([]repeatView, []column) {
 			if v := p.pick(&m.PerRepeat[i]); v != nil {
 				f.Figure = form.Figure(*v)
 			} else {
-				f.Dash = missing.dash("fewer than 100 samples in a repeat, so no p99")
+				f.Dash = missing.dash(cmp.Or(m.Missing[p.missing], "not enough samples a repeat"))
 			}
 			views[i].Figures = append(views[i].Figures, f)
 		}

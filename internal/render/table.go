@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,12 +44,21 @@ func (l *letters) dash(reason string) *dash {
 	return &d
 }
 
-// Reasons are the notes under the table, by letter.
+// Reasons are the notes under the table, one a letter.
 func (l *letters) Reasons() []dash {
-	slices.SortFunc(l.used, func(a, b dash) int {
-		return cmp.Or(strings.Compare(a.Letter, b.Letter), strings.Compare(a.Reason, b.Reason))
-	})
-	return l.used
+	said := map[string][]string{}
+	for _, d := range l.used {
+		said[d.Letter] = append(said[d.Letter], strings.TrimSuffix(d.Reason, "."))
+	}
+	var out []dash
+	for _, letter := range slices.Sorted(maps.Keys(said)) {
+		reason := strings.Join(said[letter], "; ")
+		if letter == "a" && len(said[letter]) > 1 {
+			reason = "fewer samples a repeat than the percentile needs: p90 10, p95 20, p99 100"
+		}
+		out = append(out, dash{letter, capital(reason)})
+	}
+	return out
 }
 
 // column of figures: its head and how it writes them.

@@ -19,7 +19,7 @@ type span struct {
 // sentence is text with its figures set strong.
 type sentence []span
 
-func say(s string) span   { return span{Text: s} }
+func say(s string) span    { return span{Text: s} }
 func strong(s string) span { return span{Text: s, Strong: true} }
 func code(s string) span   { return span{Text: s, Code: true} }
 
