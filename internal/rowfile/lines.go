@@ -15,8 +15,12 @@ import (
 	"rowproof/internal/row"
 )
 
-// Largest is how many bytes an unpacked samples or evidence file may hold.
-const Largest = 256 << 20
+// Largest is how many bytes an unpacked samples or evidence file may hold, and
+// LongestLine one of its lines.
+const (
+	Largest     = 256 << 20
+	LongestLine = 32 << 20
+)
 
 // EncodeSamples writes one line a request, gzipped; the same samples give the same
 // bytes.
@@ -34,6 +38,7 @@ func EncodeSamples(samples []row.Sample) ([]byte, error) {
 // EncodeSamples writes it.
 func DecodeSamples(data []byte) ([]row.Sample, error) {
 	var out []row.Sample
+	var tokens int64
 	err := eachLine(data, "samples", func(line []byte) error {
 		var s row.Sample
 		if err := decodeLine(line, &s); err != nil {
@@ -42,11 +47,22 @@ func DecodeSamples(data []byte) ([]row.Sample, error) {
 		if err := validSample(&s); err != nil {
 			return err
 		}
+		if tokens += s.ChunkTokens(); tokens > tokensInFile {
+			return fmt.Errorf("more than %d tokens in the file", tokensInFile)
+		}
 		out = append(out, s)
 		return nil
 	})
 	return out, err
 }
+
+// Bounds of one sample: 12 days, and more tokens than any context holds. tokensInFile
+// bounds what the gaps of a whole file are spread over.
+const (
+	longestTime  = 1 << 40 // µs
+	mostTokens   = 1 << 24
+	tokensInFile = 1 << 26
+)
 
 func validSample(s *row.Sample) error {
 	switch s.Phase {
@@ -61,12 +77,23 @@ func validSample(s *row.Sample) error {
 		return fmt.Errorf("n: %d counts beside %d chunks in t", len(s.N), len(s.T))
 	}
 	for j, n := range s.N {
-		if n < 0 {
-			return fmt.Errorf("n[%d]: expected 0 or more tokens, found %d", j, n)
+		if n < 0 || n > mostTokens {
+			return fmt.Errorf("n[%d]: expected 0 to %d tokens, found %d", j, mostTokens, n)
 		}
 	}
-	if s.Repeat < 0 || s.Pass < 0 || s.Enqueued < 0 || s.Sent < 0 {
-		return fmt.Errorf("repeat %d, pass %d, enqueued %d, sent %d: none may be below 0", s.Repeat, s.Pass, s.Enqueued, s.Sent)
+	span := int64(0)
+	for j, d := range s.T {
+		if span += max(0, min(d, longestTime+1)); span > longestTime {
+			return fmt.Errorf("t[%d]: more than %d µs since the request was sent", j, int64(longestTime))
+		}
+	}
+	for _, c := range []struct {
+		name string
+		v    int64
+	}{{"repeat", s.Repeat}, {"pass", s.Pass}, {"enqueued", s.Enqueued}, {"sent", s.Sent}} {
+		if c.v < 0 || c.v > longestTime {
+			return fmt.Errorf("%s: expected 0 to %d, found %d", c.name, int64(longestTime), c.v)
+		}
 	}
 	if s.OK() && s.Sent < s.Enqueued {
 		return fmt.Errorf("sent %d before enqueued %d", s.Sent, s.Enqueued)
@@ -74,9 +101,14 @@ func validSample(s *row.Sample) error {
 	for _, c := range []struct {
 		name string
 		v    *int64
-	}{{"isl", s.ISL}, {"osl", s.OSL}, {"cached", s.Cached}, {"first", s.First}, {"last", s.Last}, {"chunks", s.Chunks}, {"tokens", s.Tokens}} {
-		if c.v != nil && *c.v < 0 {
-			return fmt.Errorf("%s: expected 0 or more, found %d", c.name, *c.v)
+		most int64
+	}{
+		{"isl", s.ISL, mostTokens}, {"osl", s.OSL, mostTokens}, {"cached", s.Cached, mostTokens},
+		{"usage_total", s.UsageTotal, 2 * mostTokens}, {"chunks", s.Chunks, mostTokens}, {"tokens", s.Tokens, mostTokens},
+		{"first", s.First, longestTime}, {"last", s.Last, longestTime},
+	} {
+		if c.v != nil && (*c.v < 0 || *c.v > c.most) {
+			return fmt.Errorf("%s: expected 0 to %d, found %d", c.name, c.most, *c.v)
 		}
 	}
 	return nil
@@ -171,9 +203,11 @@ func eachLine(data []byte, what string, line func([]byte) error) error {
 	limited := &io.LimitedReader{R: z, N: Largest + 1}
 	r := bufio.NewReaderSize(limited, 1<<16)
 	for n := 1; ; n++ {
-		text, err := r.ReadBytes('\n')
+		text, err := readLine(r)
 		at := what + ": line " + strconv.Itoa(n) + ": "
 		switch {
+		case len(text) > LongestLine:
+			return fmt.Errorf("%smore than %d MB in one line", at, LongestLine>>20)
 		case limited.N <= 0:
 			return fmt.Errorf("%smore than %d MB unpacked", at, Largest>>20)
 		case err == io.EOF && len(text) == 0:
@@ -187,6 +221,18 @@ func eachLine(data []byte, what string, line func([]byte) error) error {
 		}
 		if err := line(bytes.TrimSuffix(text, []byte("\n"))); err != nil {
 			return fmt.Errorf("%s%w", at, err)
+		}
+	}
+}
+
+// readLine reads to the next newline, or until the line is longer than LongestLine.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) || len(line) > LongestLine {
+			return line, err
 		}
 	}
 }
