@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 // form is how prompts of a wanted length are written for a server: as that many token
 // ids, or as words whose count was found by asking.
 type form struct {
-	words   bool
-	around  int64   // tokens that a chat template or a first token adds
-	perWord float64 // 1 where each word is one token
+	words   []string // nil: token ids
+	around  int64    // tokens that a chat template or a first token adds
+	perWord float64  // 1 where each word is one token
 }
 
 // count is how many words make a prompt of isl tokens; at least one.
@@ -26,75 +27,149 @@ func (f form) count(isl int64) int64 {
 	return max(1, int64(math.Round(float64(isl-f.around)/f.perWord)))
 }
 
-// Words in the two prompts that calibration asks about.
-const fewWords, manyWords = 16, 144
-
-// calibrate finds, by a few short requests, how this server takes prompts and whether
-// it takes ignore_eos. It tries what is exact first: ids, then text measured by the
-// server's own usage. It returns what the rows should say of it and which stamps the
-// client has here.
-func (s *server) calibrate(ctx context.Context, o *benchOptions) (notes []string, stamps string, err error) {
-	w := row.Workload{Endpoint: o.endpoint, ISL: fewWords, OSL: 2, Sampling: o.sampling, Load: row.Load{Concurrency: new(int64)}}
-	var u used
-	var sample row.Sample
-	try := func(words, ignoreEOS bool, isl int64) (bool, error) {
-		s.form = form{words: words, perWord: 1}
-		w.Sampling.IgnoreEOS, w.ISL = ignoreEOS, isl
-		capture, err := loadgen.Run(ctx, loadgen.Spec{
-			Base: s.base, Header: s.header, Protocol: row.Passes, Concurrency: 1, Iters: 1,
-			Build:   s.build(&w, s.prompts(&w, o.seed^1, &u), 0), // a seed that no row has
-			Timeout: min(o.timeout, 5*time.Minute), Stamps: o.stamps, Insecure: o.insecure, Zero: loadgen.Now(),
-		})
-		if err != nil {
-			return false, err
+// text writes units as words.
+func (f form) text(units []int) string {
+	var b strings.Builder
+	for i, u := range units {
+		if i > 0 {
+			b.WriteByte(' ')
 		}
-		samples := engine.Samples(capture)
-		if len(samples) != 1 {
-			return false, errors.New("no answer to a first request")
-		}
-		sample, stamps = samples[0], capture.Stats.Stamps
-		if strings.HasPrefix(sample.Reason, "HTTP 401") || strings.HasPrefix(sample.Reason, "HTTP 403") {
-			return false, refuse(exitNoServer, "%s: %s: set OPENAI_API_KEY or give --api-key-file", s.base.Redacted(), sample.Reason)
-		}
-		return sample.OK(), nil
+		b.WriteString(f.words[u])
 	}
-	chat := o.endpoint == engine.PathChat
-	first := ""
-	for _, words := range []bool{false, true} {
-		if chat && !words {
-			continue
-		}
-		for _, ignoreEOS := range []bool{o.sampling.IgnoreEOS, false} {
-			ok, err := try(words, ignoreEOS, fewWords)
+	return b.String()
+}
+
+// Lengths of the prompts that calibration asks about, and how many words must be one
+// token each for prompts to be made of them alone.
+const (
+	fewWords    = 16
+	manyWords   = 144
+	enoughWords = 64
+)
+
+// calibration asks a server a few short requests before the first row.
+type calibration struct {
+	s      *server
+	o      *benchOptions
+	w      row.Workload
+	stamps string // which stamps the client has here
+}
+
+// calibrate finds how this server takes prompts, and whether it takes ignore_eos. It
+// tries what is exact first: ids, then text measured by the server's own usage. It
+// returns what the rows should say of it. A server that refuses everything is measured
+// all the same: its rows carry its words.
+func (s *server) calibrate(ctx context.Context, o *benchOptions) (notes []string, stamps string, err error) {
+	c := &calibration{s: s, o: o, w: row.Workload{Endpoint: o.endpoint, OSL: 2, Sampling: o.sampling}}
+	ids, text := form{}, form{words: words, perWord: 1}
+	forms := []form{ids, text}
+	if o.endpoint == engine.PathChat {
+		forms = forms[1:]
+	}
+	for _, s.form = range forms {
+		for _, c.w.Sampling.IgnoreEOS = range slices.Compact([]bool{o.sampling.IgnoreEOS, false}) {
+			sample, err := c.random(ctx, fewWords)
 			if err != nil {
 				return nil, "", err
 			}
-			if !ok {
-				if first == "" {
-					first = sample.Reason
-				}
+			if !sample.OK() {
 				continue
 			}
-			if o.sampling.IgnoreEOS && !ignoreEOS {
+			if o.sampling.IgnoreEOS && !c.w.Sampling.IgnoreEOS {
 				notes = append(notes, "the server refuses ignore_eos: outputs may end early")
 			}
-			o.sampling.IgnoreEOS = ignoreEOS
-			if !words {
-				return notes, stamps, nil
+			o.sampling.IgnoreEOS = c.w.Sampling.IgnoreEOS
+			if s.form.words != nil {
+				note, err := c.measureWords(ctx, sample.ISL)
+				return append(notes, note), c.stamps, err
 			}
-			few := sample.ISL
-			if ok, err = try(words, ignoreEOS, manyWords); err != nil {
-				return nil, "", err
-			}
-			if !ok || few == nil || sample.ISL == nil || *sample.ISL <= *few {
-				return append(notes, "prompt=text: the server does not say how many tokens it is"), stamps, nil
-			}
-			s.form.perWord = float64(*sample.ISL-*few) / (manyWords - fewWords)
-			s.form.around = *few - int64(math.Round(fewWords*s.form.perWord))
-			return append(notes, fmt.Sprintf("prompt=text calibrated (%d tokens around it; %.4g a word)", s.form.around, s.form.perWord)), stamps, nil
+			return notes, c.stamps, nil
 		}
 	}
-	// The rows will say the same in their reasons; a sweep that can't have one right row
-	// ends here.
-	return nil, stamps, errors.New("the server refuses a first short request: " + first)
+	s.form = forms[0]
+	return nil, c.stamps, nil
+}
+
+// measureWords finds how many tokens words make here. few is what the server said of
+// the first prompt.
+func (c *calibration) measureWords(ctx context.Context, few *int64) (note string, err error) {
+	f := &c.s.form
+	many, err := c.random(ctx, manyWords)
+	if err != nil {
+		return "", err
+	}
+	if few == nil || many.ISL == nil || *many.ISL <= *few {
+		return "prompt=text: the server does not say how many tokens it is", nil
+	}
+	perWord := float64(*many.ISL-*few) / (manyWords - fewWords)
+	around := *few - int64(math.Round(fewWords*perWord))
+	if perWord != 1 {
+		single, beside, err := c.singleTokens(ctx)
+		if err != nil {
+			return "", err
+		}
+		if len(single) >= enoughWords {
+			*f = form{words: single, around: beside, perWord: 1}
+			return fmt.Sprintf("prompt=text calibrated (%d words of one token each and %d tokens around them)", len(single), beside), nil
+		}
+	}
+	f.around, f.perWord = around, perWord
+	return fmt.Sprintf("prompt=text calibrated (%.4g tokens a word and %d around them)", perWord, around), nil
+}
+
+// singleTokens finds the words that are one token each, in groups: a group with a
+// longer word is left out whole.
+func (c *calibration) singleTokens(ctx context.Context) (single []string, around int64, err error) {
+	tokens := func(list []string) (int64, error) {
+		sample, err := c.ask(ctx, func(int) loadgen.Call { return c.s.call(&c.w, strings.Join(list, " ")) })
+		if err != nil || sample.ISL == nil {
+			return -1, err
+		}
+		return *sample.ISL, nil
+	}
+	few, err := tokens(slices.Repeat(words[:1], fewWords))
+	if err != nil {
+		return nil, 0, err
+	}
+	many, err := tokens(slices.Repeat(words[:1], manyWords))
+	if err != nil || many-few != manyWords-fewWords {
+		return nil, 0, err
+	}
+	around = few - fewWords
+	for group := range slices.Chunk(words, fewWords) {
+		n, err := tokens(group)
+		if err != nil {
+			return nil, 0, err
+		}
+		if n == around+int64(len(group)) {
+			single = append(single, group...)
+		}
+	}
+	return single, around, nil
+}
+
+// random asks about a fresh random prompt of so many ids or words.
+func (c *calibration) random(ctx context.Context, length int64) (row.Sample, error) {
+	c.w.ISL = length
+	return c.ask(ctx, c.s.build(&c.w, c.s.prompts(&c.w, ^c.o.seed, &used{}), int(length)))
+}
+
+// ask sends one request through the load generator.
+func (c *calibration) ask(ctx context.Context, build func(int) loadgen.Call) (row.Sample, error) {
+	capture, err := loadgen.Run(ctx, loadgen.Spec{
+		Base: c.s.base, Header: c.s.header, Protocol: row.Passes, Concurrency: 1, Iters: 1, Build: build,
+		Timeout: min(c.o.timeout, 5*time.Minute), Stamps: c.o.stamps, Insecure: c.o.insecure, Zero: loadgen.Now(),
+	})
+	if err != nil {
+		return row.Sample{}, err
+	}
+	samples := engine.Samples(capture)
+	if len(samples) != 1 {
+		return row.Sample{}, errors.New("no answer to a first request")
+	}
+	c.stamps = capture.Stats.Stamps
+	if status := capture.Outcomes[0].HTTPStatus; status == 401 || status == 403 {
+		return row.Sample{}, refuse(exitNoServer, "%s: %s: set OPENAI_API_KEY, or give --api-key-file", c.s.base.Redacted(), samples[0].Reason)
+	}
+	return samples[0], nil
 }

@@ -176,6 +176,9 @@ func (s *sweep) announce(w io.Writer, plan []planned, r *row.Report) {
 	ladder := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.o.ladder), " ", ","), "[]")
 	fmt.Fprintf(w, "measuring %s on %s at %s: %d rows (%s at c=%s), %s, seed %d\n",
 		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), len(plan), strings.Join(shapes, ","), ladder, s.o.protocol, s.o.seed)
+	if s.o.verbose {
+		defer s.details(w, r)
+	}
 	if s.srv.simulated() {
 		return
 	}
@@ -188,9 +191,6 @@ func (s *sweep) announce(w io.Writer, plan []planned, r *row.Report) {
 	}
 	if len(closed) > 0 {
 		fmt.Fprintf(w, "gates that can't be judged: %s\n", strings.Join(closed, "; "))
-	}
-	if s.o.verbose {
-		s.details(w, r)
 	}
 }
 

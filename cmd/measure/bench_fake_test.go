@@ -18,6 +18,7 @@ type fake struct {
 	noIDs     bool   // refuses id arrays
 	noIgnore  bool   // refuses ignore_eos
 	noUsage   bool
+	long      int                                               // words of more letters are two tokens each; 0: none is
 	fail      func(n int, r *request) (status int, body string) // n counts completions from 0
 	afterEach func(n int)
 
@@ -81,12 +82,12 @@ func (f *fake) complete(w http.ResponseWriter, r *http.Request) {
 		q.Prompt = string(q.Body["messages"])
 		var m []struct{ Content string }
 		if json.Unmarshal(q.Body["messages"], &m) == nil && len(m) == 1 {
-			q.tokens = len(strings.Fields(m[0].Content)) + 7
+			q.tokens = f.tokens(m[0].Content) + 7
 		}
 	case json.Unmarshal(q.Body["prompt"], &ids) == nil:
 		q.tokens = len(ids)
 	case json.Unmarshal(q.Body["prompt"], &text) == nil:
-		q.tokens = len(strings.Fields(text)) + 1
+		q.tokens = f.tokens(text) + 1
 	}
 	f.mu.Lock()
 	n := len(f.seen)
@@ -123,4 +124,15 @@ func (f *fake) complete(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d,\"total_tokens\":%d}}\n\n", q.tokens, q.osl, q.tokens+q.osl)
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+func (f *fake) tokens(text string) int {
+	n := 0
+	for _, w := range strings.Fields(text) {
+		n++
+		if f.long > 0 && len(w) > f.long {
+			n++
+		}
+	}
+	return n
 }

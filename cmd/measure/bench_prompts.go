@@ -108,20 +108,8 @@ func hashUnits(units []int) string {
 	return string(sum[:])
 }
 
-// wordsText writes units as words. Each is common enough that byte-pair vocabularies
-// hold it, with the space before it, as one token; calibration checks that on the
-// server at hand.
-func wordsText(units []int) string {
-	var b strings.Builder
-	for i, u := range units {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(words[u])
-	}
-	return b.String()
-}
-
+// words make text prompts. Each is so common that byte-pair vocabularies hold it, with
+// the space before it, as one token; calibration checks that on the server at hand.
 var words = strings.Fields(`
 time people way day man thing woman life child world school state family student group
 country problem hand part place case week company system program question work government

@@ -131,12 +131,12 @@ func whyFailed(w *row.Workload, c *row.Counts, samples []row.Sample, broken erro
 		return broken.Error()
 	case broken != nil:
 		return fmt.Sprintf("stopped after %d of %d repeats: %v", repeatsIn(samples), w.Repeats, broken)
-	case c.Completed == 0 && first != "":
+	case failed > 0 && failed == asked:
 		return fmt.Sprintf("all %d requests failed; the first: %s", failed, first)
-	case c.Completed == 0:
-		return "no timed request completed"
 	case failed > 0:
 		return fmt.Sprintf("%d of %d requests failed; the first: %s", failed, asked, first)
+	case c.Completed == 0:
+		return "no timed request completed"
 	case c.Completed < c.Planned:
 		return fmt.Sprintf("%d of %d timed requests completed", c.Completed, c.Planned)
 	}

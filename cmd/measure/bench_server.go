@@ -117,8 +117,8 @@ func settings(info json.RawMessage) map[string]string {
 // prompts makes the prompts of one row for this server.
 func (s *server) prompts(w *row.Workload, seed uint64, u *used) *prompts {
 	p := &prompts{seed: seed, length: w.ISL, shared: w.Prompts.SharedPrefix, used: u}
-	if s.form.words {
-		p.lo, p.hi = 0, int64(len(words))
+	if s.form.words != nil {
+		p.lo, p.hi = 0, int64(len(s.form.words))
 		p.length = s.form.count(w.ISL)
 		p.shared = min(p.shared, p.length-1)
 	} else {
@@ -132,21 +132,30 @@ func (s *server) prompts(w *row.Workload, seed uint64, u *used) *prompts {
 
 // build returns the maker of a repeat's requests.
 func (s *server) build(w *row.Workload, p *prompts, repeat int) func(seq int) loadgen.Call {
+	return func(seq int) loadgen.Call {
+		units := p.units(repeat, seq)
+		if s.form.words == nil {
+			return engine.CompletionIDs(s.model, units, int(w.OSL), s.options(w))
+		}
+		return s.call(w, s.form.text(units))
+	}
+}
+
+// call asks for a prompt in words.
+func (s *server) call(w *row.Workload, text string) loadgen.Call {
+	of := engine.CompletionText
+	if w.Endpoint == engine.PathChat {
+		of = engine.Chat
+	}
+	return of(s.model, text, int(w.ISL), int(w.OSL), s.options(w))
+}
+
+// options are what each request asks beside its prompt.
+func (s *server) options(w *row.Workload) engine.Options {
 	o := engine.Options{Engine: s.engine, IgnoreEOS: w.Sampling.IgnoreEOS, Extra: s.extra}
 	if w.Sampling.Temperature != "0" {
 		o.Extra = maps.Clone(s.extra)
 		o.Extra["temperature"] = json.RawMessage(w.Sampling.Temperature)
 	}
-	isl, osl := int(w.ISL), int(w.OSL)
-	return func(seq int) loadgen.Call {
-		units := p.units(repeat, seq)
-		switch {
-		case !s.form.words:
-			return engine.CompletionIDs(s.model, units, osl, o)
-		case w.Endpoint == engine.PathChat:
-			return engine.Chat(s.model, wordsText(units), isl, osl, o)
-		default:
-			return engine.CompletionText(s.model, wordsText(units), isl, osl, o)
-		}
-	}
+	return o
 }

@@ -80,6 +80,9 @@ func TestBenchKeepsWhatItPrints(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
+	if strings.ContainsAny(stderr, "\r\x1b") {
+		t.Errorf("progress was drawn, and this is no terminal: %q", stderr)
+	}
 	if first, _, _ := strings.Cut(stderr, "\n"); !strings.HasPrefix(first, "simulated: not a measurement") {
 		t.Errorf("stderr begins %q", first)
 	}
@@ -210,16 +213,18 @@ func TestBenchAgainstAServer(t *testing.T) {
 
 func TestBenchCalibratesTextPrompts(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
+	chat := []string{"--endpoint", "/v1/chat/completions"}
 	for name, c := range map[string]struct {
 		fake *fake
 		args []string
 		note string
 		isl  int64
 	}{
-		"ids refused":   {&fake{noIDs: true}, nil, "prompt=text calibrated (1 tokens around it; 1 a word)", 40},
-		"chat":          {&fake{}, []string{"--endpoint", "/v1/chat/completions"}, "prompt=text calibrated (7 tokens around it; 1 a word)", 40},
-		"no ignore_eos": {&fake{noIgnore: true}, nil, "the server refuses ignore_eos: outputs may end early", 40},
-		"no usage":      {&fake{noUsage: true, noIDs: true}, nil, "prompt=text: the server does not say how many tokens it is", 0},
+		"ids refused":               {&fake{noIDs: true}, nil, "prompt=text calibrated (1 tokens a word and 1 around them)", 40},
+		"chat":                      {&fake{}, chat, "prompt=text calibrated (1 tokens a word and 7 around them)", 40},
+		"some words are two tokens": {&fake{long: 8}, chat, " words of one token each and 7 tokens around them)", 40},
+		"no ignore_eos":             {&fake{noIgnore: true}, nil, "the server refuses ignore_eos: outputs may end early", 40},
+		"no usage":                  {&fake{noUsage: true, noIDs: true}, nil, "prompt=text: the server does not say how many tokens it is", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.fake
@@ -273,6 +278,22 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		code, stdout, _ := call(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "4", "--warmup", "1", "--iters", "2")
 		r := records(t, stdout)[0]
 		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], " of 12 requests failed; the first: HTTP 503") || r["ttft_ms"] == "" {
+			t.Errorf("exit %d: %v", code, r)
+		}
+	})
+	t.Run("one stalls", func(t *testing.T) {
+		stop := make(chan struct{})
+		f := &fake{models: []string{"m"}, fail: func(n int, _ *request) (int, string) {
+			if n == 3 {
+				<-stop
+			}
+			return 0, ""
+		}}
+		server := f.start(t)
+		t.Cleanup(func() { close(stop) })
+		code, stdout, _ := call(t, "--base-url", server.URL, "--cells", "20:3", "--concurrency", "1", "--timeout", "300ms")
+		r := records(t, stdout)[0]
+		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], "1 of 3 requests failed; the first: ") {
 			t.Errorf("exit %d: %v", code, r)
 		}
 	})
