@@ -42,7 +42,7 @@ func CeilingPacked(in []float64) []float64 {
 func decode(in, out []float64) {
 	b, tp := in[SlotBatch], in[SlotTP]
 	bandwidth := in[SlotBandwidth] * tp
-	kv := float64(b*in[SlotContext]) * in[SlotKVPerToken] * copies(in)
+	kv := float64(float64(b*in[SlotContext]) * in[SlotKVPerToken] * copies(in))
 	weights := in[SlotWeightRead]
 	out[OutKVBytesRead] = kv
 	out[OutWeightBytesRead] = weights
@@ -145,7 +145,7 @@ func serving(in, out []float64) {
 // full length, with nothing else resident.
 func room(in, out []float64) {
 	tp := in[SlotTP]
-	memory := in[SlotMemory] * tp
+	memory := float64(in[SlotMemory] * tp)
 	weights := in[SlotWeightResident]
 	token := in[SlotKVPerToken] * copies(in)
 	need := weights + float64(float64(in[SlotBatch]*in[SlotContext])*token)
