@@ -2,13 +2,111 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
 
 	"rowproof/internal/row"
 )
 
+const fromCommandLine = "process command line"
+
 // Receipt reads the host and the server once, before the first row. The evidence is
 // the run's own line (Row = -1): the process as found, what the tools printed, and why
-// a reading is missing. The caller sets its Zero.
+// a reading is missing. The caller sets its Zero; times in it count from the call.
 func Receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.Evidence) {
-	return row.Receipt{Unread: map[string]string{}}, row.Evidence{Row: -1}
+	return thisMachine().receipt(ctx, ref)
+}
+
+func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.Evidence) {
+	zero := monotonic()
+	unread := map[string]string{}
+	rec := row.Receipt{
+		Engine: row.EngineReceipt{
+			Name: ref.Engine, Version: ref.Version, Model: ref.Model,
+			Arguments: maps.Clone(ref.Arguments), ArgumentsFrom: ref.ArgumentsFrom,
+		},
+		Devices: []row.Device{},
+		Host:    m.host(unread),
+		Runtime: row.RuntimeReceipt{Kind: "unknown", Packages: map[string]string{}},
+		Unread:  unread,
+	}
+	if ref.Version == "" {
+		unread["engine.version"] = "the server does not say"
+	}
+	ev := row.Evidence{Row: -1}
+
+	p := m.server(ref, unread)
+	if p != nil {
+		rec.Runtime.Kind, rec.Runtime.Packages = m.runtime(ctx, p, unread)
+		ev.Process = p.record(rec.Runtime.Packages)
+		rec.Engine.StartedAt = ev.Process.StartedAt
+		if p.argv != nil {
+			rec.Engine.CommandLine = ev.Process.CommandLine
+		}
+	}
+
+	// Arguments are read from the masked command line, so that no secret is among them.
+	line := argumentsOf(rec.Engine.CommandLine)
+	switch {
+	case rec.Engine.Arguments != nil:
+	case rec.Engine.CommandLine != nil:
+		rec.Engine.Arguments, rec.Engine.ArgumentsFrom = line, fromCommandLine
+	default:
+		rec.Engine.Arguments = map[string]string{}
+		unread["engine.arguments"] = "the server does not report them, and its command line could not be read"
+	}
+	settings := line
+	if first(line, modelArguments...) == "" {
+		settings = rec.Engine.Arguments
+	}
+	rec.Weights = m.weights(settings, p, unread)
+
+	r := &reading{unread: unread}
+	if tool, err := m.findSMI(); err != nil {
+		unread["devices"] = err.Error()
+	} else if p == nil && !isLocal(ref.Base.Hostname()) {
+		unread["devices"] = "the server is not on this host, so this host's devices are not its devices"
+	} else if devices := tool.devices(ctx, p, zero, row.Before, r); devices != nil {
+		rec.Devices = devices
+	}
+	ev.Devices, ev.Apps, ev.Raw = r.devices, r.apps, r.texts
+	ev.Unread = maps.Clone(unread)
+	return rec, ev
+}
+
+// server finds the server's process and reads it; nil with the reason in unread.
+func (m *machine) server(ref ServerRef, unread map[string]string) *process {
+	pid := ref.PID
+	if pid == 0 {
+		var err error
+		if pid, err = m.find(ref.Base); err != nil {
+			for _, field := range []string{"engine.command_line", "engine.started_at", "runtime.kind", "runtime.packages"} {
+				unread[field] = err.Error()
+			}
+			return nil
+		}
+	} else if _, err := os.Stat(m.path("proc", fmt.Sprint(pid))); err != nil {
+		for _, field := range []string{"engine.command_line", "engine.started_at", "runtime.kind", "runtime.packages"} {
+			unread[field] = fmt.Sprintf("there is no process %d on this host", pid)
+		}
+		return nil
+	}
+	return m.process(pid, unread)
+}
+
+// runtime says what a process runs from.
+func (m *machine) runtime(ctx context.Context, p *process, unread map[string]string) (kind string, packages map[string]string) {
+	packages, err := m.packages(ctx, p)
+	switch {
+	case errors.Is(err, errNotPython):
+		unread["runtime.packages"] = err.Error()
+		return "binary", map[string]string{}
+	case err != nil:
+		unread["runtime.packages"] = err.Error()
+		unread["runtime.kind"] = err.Error()
+		return "unknown", map[string]string{}
+	}
+	return "packages", packages
 }

@@ -1,23 +1,192 @@
 package host
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
 
 	"rowproof/internal/row"
 )
 
-// Sampler reads devices and the server's metrics around one row.
+const (
+	samplePeriod = time.Second
+	// sampleLimit bounds the readings during one row: two hours of eight devices.
+	sampleLimit = 8 * 7200
+)
+
+// Sampler reads devices and the server's metrics around one row. Its readings during
+// the row come from one nvidia-smi that runs all the while at low priority, and from
+// one small request a second.
 type Sampler struct {
-	ref ServerRef
+	ref     ServerRef
+	machine *machine
+	tool    *smi // nil: there is none, or the devices are another host's
+	scraper *scraper
+	proc    *process
+
+	zero   int64
+	ctx    context.Context // of the run; the reading after the row outlives it
+	cancel context.CancelFunc
+	each   sync.WaitGroup
+
+	mu      sync.Mutex // over what follows
+	got     reading
+	metrics []row.MetricSample
 }
 
 // NewSampler prepares a sampler; it starts nothing.
-func NewSampler(ref ServerRef) *Sampler { return &Sampler{ref: ref} }
+func NewSampler(ref ServerRef) *Sampler { return newSampler(thisMachine(), ref) }
 
-// Start takes the reading before the row and goes on reading once a second. Times
-// count from zero, the row's own zero in CLOCK_MONOTONIC nanoseconds.
-func (s *Sampler) Start(ctx context.Context, zero int64) {}
+func newSampler(m *machine, ref ServerRef) *Sampler {
+	return &Sampler{ref: ref, machine: m, scraper: newScraper(ref), got: reading{unread: map[string]string{}}}
+}
+
+// Start takes the reading before the row and goes on reading once a second until Stop.
+// Times count from zero, the row's own zero in CLOCK_MONOTONIC nanoseconds.
+func (s *Sampler) Start(ctx context.Context, zero int64) {
+	s.zero = zero
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	if pid, err := s.pid(); err != nil {
+		s.got.unread["process"] = err.Error()
+	} else {
+		s.proc = &process{pid: pid, tree: s.machine.below(pid)}
+	}
+	if tool, err := s.machine.findSMI(); err != nil {
+		s.got.unread["devices"] = err.Error()
+	} else if s.proc == nil && !isLocal(s.ref.Base.Hostname()) {
+		s.got.unread["devices"] = "the server is not on this host, so this host's devices are not its devices"
+	} else {
+		s.tool = tool
+	}
+	s.around(s.ctx, row.Before)
+	if s.tool != nil && s.got.unread["devices"] == "" {
+		s.each.Go(s.watchDevices)
+	}
+	if s.got.unread["metrics"] == "" {
+		s.each.Go(s.watchMetrics)
+	}
+}
 
 // Stop ends the readings, takes the one after the row, and returns all of them. The
 // caller sets Row, Zero and Capture.
-func (s *Sampler) Stop() row.Evidence { return row.Evidence{} }
+func (s *Sampler) Stop() row.Evidence {
+	s.cancel()
+	s.each.Wait()
+	if s.proc != nil {
+		s.proc.tree = s.machine.below(s.proc.pid)
+	}
+	// Also after an interrupt, the state that the row ended in is worth a moment.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 15*time.Second)
+	defer cancel()
+	s.around(ctx, row.After)
+	s.scraper.client.CloseIdleConnections()
+	return row.Evidence{Devices: s.got.devices, Apps: s.got.apps, Metrics: s.metrics, Raw: s.got.texts, Unread: s.got.unread}
+}
+
+func (s *Sampler) pid() (int64, error) {
+	if s.ref.PID != 0 {
+		return s.ref.PID, nil
+	}
+	return s.machine.find(s.ref.Base)
+}
+
+// around takes the reading before or after the row.
+func (s *Sampler) around(ctx context.Context, when string) {
+	if s.tool != nil {
+		s.tool.devices(ctx, s.proc, s.zero, when, &s.got)
+	}
+	s.scrape(ctx, when, kept)
+}
+
+func (s *Sampler) scrape(ctx context.Context, when string, keep func(string) bool) {
+	values, err := s.scraper.scrape(ctx, keep)
+	at := s.since()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil && len(s.metrics) < sampleLimit:
+		s.metrics = append(s.metrics, row.MetricSample{At: at, When: when, Values: values})
+	case err == nil:
+		s.got.unread["metrics."+when] = fmt.Sprintf("only the first %d readings are kept", sampleLimit)
+	case ctx.Err() != nil:
+		// Stop cut it short; the reading after the row follows.
+	case when == row.Before:
+		s.got.unread["metrics"] = err.Error()
+	default:
+		s.got.unread["metrics."+when] = err.Error()
+	}
+}
+
+func (s *Sampler) watchMetrics() {
+	tick := time.NewTicker(samplePeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+			s.scrape(s.ctx, row.During, keptDuring)
+		}
+	}
+}
+
+// watchDevices reads what one long nvidia-smi prints until Stop.
+func (s *Sampler) watchDevices() {
+	fail := func(text string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.got.unread["devices.during"] = text
+	}
+	cmd := exec.CommandContext(s.ctx, s.tool.program, "--query-gpu="+queryColumns+s.tool.throttle,
+		"--format=csv,noheader", "-lms", fmt.Sprint(samplePeriod.Milliseconds()))
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		fail(err.Error())
+		return
+	}
+	if err := cmd.Start(); err != nil {
+		fail(err.Error())
+		return
+	}
+	// It must not take a core from the load generator; where that is refused it does not matter much.
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, 10)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
+			continue
+		}
+		cells, err := splitDevice(line)
+		if err != nil {
+			fail(err.Error())
+			continue
+		}
+		sample, err := deviceSample(cells, s.since(), row.During)
+		if err != nil {
+			fail(err.Error())
+			continue
+		}
+		s.mu.Lock()
+		if len(s.got.devices) < sampleLimit {
+			s.got.devices = append(s.got.devices, sample)
+		}
+		s.mu.Unlock()
+	}
+	err = cmd.Wait()
+	if s.ctx.Err() == nil {
+		text := "nvidia-smi ended before the row did"
+		if err != nil {
+			text += ": " + err.Error()
+		}
+		fail(text)
+	}
+}
+
+// since is the time since the row's zero in µs.
+func (s *Sampler) since() int64 { return (monotonic() - s.zero) / 1000 }

@@ -1,0 +1,318 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/row"
+)
+
+// The columns that nvidia-smi is asked for. Answers are read by position: newer drivers
+// print other names than they were asked for.
+const (
+	colIndex = iota
+	colName
+	colUUID
+	colDriver
+	colSMClock
+	colMemoryClock
+	colMemoryMax
+	colPower
+	colPowerLimit
+	colTemperature
+	colMemoryUsed
+	colMemoryTotal
+	colThrottle
+	columns
+)
+
+const queryColumns = "index,name,uuid,driver_version,clocks.current.sm,clocks.current.memory,clocks.max.memory," +
+	"power.draw,power.limit,temperature.gpu,memory.used,memory.total,"
+
+// Drivers from 535 on call the last column by the first name, older ones by the second.
+var throttleNames = []string{"clocks_event_reasons.active", "clocks_throttle_reasons.active"}
+
+const appColumns = "gpu_uuid,pid,process_name,used_gpu_memory"
+
+// smi asks nvidia-smi.
+type smi struct {
+	m        *machine
+	program  string
+	throttle string // the name that this driver knows; "" before the first query
+}
+
+// findSMI looks for nvidia-smi on PATH.
+func (m *machine) findSMI() (*smi, error) {
+	program, err := exec.LookPath("nvidia-smi")
+	if err != nil {
+		return nil, errors.New("there is no nvidia-smi on PATH")
+	}
+	return &smi{m: m, program: program}, nil
+}
+
+// query returns one line of cells a device, and what the tool printed.
+func (s *smi) query(ctx context.Context) (cells [][]string, raw string, err error) {
+	for _, name := range throttleNames {
+		if s.throttle != "" && s.throttle != name {
+			continue
+		}
+		raw, err = s.m.run(ctx, "", nil, s.program, "--query-gpu="+queryColumns+name, "--format=csv")
+		if err == nil {
+			s.throttle = name
+			break
+		}
+		// Only a column that the driver does not know is worth another try.
+		if said := err.Error() + raw; !strings.Contains(said, "not a valid field") {
+			break
+		}
+	}
+	if err != nil {
+		return nil, raw, err
+	}
+	_, body, _ := strings.Cut(raw, "\n") // the header
+	for line := range strings.Lines(body) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		c, err := splitDevice(line)
+		if err != nil {
+			return nil, raw, err
+		}
+		cells = append(cells, c)
+	}
+	if len(cells) == 0 {
+		return nil, raw, errors.New("nvidia-smi lists no device")
+	}
+	return cells, raw, nil
+}
+
+// splitDevice splits a line into its columns. A comma inside the name adds cells in
+// the middle; the others are found from both ends.
+func splitDevice(line string) ([]string, error) {
+	f := strings.Split(line, ", ")
+	extra := len(f) - columns
+	if extra < 0 {
+		return nil, fmt.Errorf("nvidia-smi answered %d columns where %d were asked for: %q", len(f), columns, line)
+	}
+	name := strings.Join(f[colName:colName+1+extra], ", ")
+	out := append([]string{f[0], name}, f[colName+1+extra:]...)
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out, nil
+}
+
+// reported says whether a cell holds a value; tools put a reason in brackets otherwise.
+func reported(cell string) bool {
+	return cell != "" && !strings.HasPrefix(cell, "[") && cell != "N/A"
+}
+
+// number reads a cell with or without its unit.
+func number(cell string) (float64, bool) {
+	if !reported(cell) {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(cell, " ")
+	v, err := strconv.ParseFloat(digits, 64)
+	return v, err == nil
+}
+
+func floatCell(cell string) *float64 {
+	if v, ok := number(cell); ok {
+		return &v
+	}
+	return nil
+}
+
+func intCell(cell string) *int64 {
+	if v, ok := number(cell); ok {
+		n := int64(v)
+		return &n
+	}
+	return nil
+}
+
+// mibCell reads a cell of MiB as bytes.
+func mibCell(cell string) *int64 {
+	if v, ok := number(cell); ok {
+		n := int64(v) << 20
+		return &n
+	}
+	return nil
+}
+
+func textCell(cell string) string {
+	if reported(cell) {
+		return cell
+	}
+	return ""
+}
+
+// device makes a receipt's device from its cells.
+func device(c []string) (row.Device, error) {
+	index, err := strconv.ParseInt(c[colIndex], 10, 64)
+	if err != nil {
+		return row.Device{}, fmt.Errorf("nvidia-smi gives the index of a device as %q", c[colIndex])
+	}
+	return row.Device{
+		Index: index, Name: textCell(c[colName]), UUID: textCell(c[colUUID]),
+		MemoryBytes: mibCell(c[colMemoryTotal]), Driver: textCell(c[colDriver]),
+	}, nil
+}
+
+// deviceSample makes one reading from a device's cells.
+func deviceSample(c []string, at int64, when string) (row.DeviceSample, error) {
+	index, err := strconv.ParseInt(c[colIndex], 10, 64)
+	if err != nil {
+		return row.DeviceSample{}, fmt.Errorf("nvidia-smi gives the index of a device as %q", c[colIndex])
+	}
+	return row.DeviceSample{
+		At: at, When: when, Index: index,
+		PowerW: floatCell(c[colPower]), PowerLimitW: floatCell(c[colPowerLimit]), MemoryUsed: mibCell(c[colMemoryUsed]),
+		SMClock: intCell(c[colSMClock]), MemoryClock: intCell(c[colMemoryClock]), MemoryMax: intCell(c[colMemoryMax]),
+		Temperature: intCell(c[colTemperature]), Throttle: textCell(c[colThrottle]),
+	}, nil
+}
+
+// app is a process that holds memory on a device.
+type app struct {
+	uuid   string
+	pid    int64
+	name   string
+	memory *int64
+}
+
+// apps lists the processes that hold device memory, and what the tool printed.
+func (s *smi) apps(ctx context.Context) ([]app, string, error) {
+	raw, err := s.m.run(ctx, "", nil, s.program, "--query-compute-apps="+appColumns, "--format=csv")
+	if err != nil {
+		return nil, raw, err
+	}
+	var out []app
+	_, body, _ := strings.Cut(raw, "\n")
+	for line := range strings.Lines(body) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		// A name may hold commas: uuid and pid stand left of it, the memory right.
+		f := strings.Split(line, ", ")
+		if len(f) < 4 {
+			return nil, raw, fmt.Errorf("nvidia-smi lists a process as %q", line)
+		}
+		pid, err := strconv.ParseInt(f[1], 10, 64)
+		if err != nil {
+			return nil, raw, fmt.Errorf("nvidia-smi gives a process's pid as %q", f[1])
+		}
+		out = append(out, app{f[0], pid, strings.Join(f[2:len(f)-1], ", "), mibCell(f[len(f)-1])})
+	}
+	return out, raw, nil
+}
+
+// rows turns the processes into evidence, with the devices' indexes for their UUIDs.
+func appRows(apps []app, devices []row.Device, p *process, at int64, when string) []row.DeviceApp {
+	out := make([]row.DeviceApp, 0, len(apps))
+	for _, a := range apps {
+		r := row.DeviceApp{At: at, When: when, Index: -1, PID: a.pid, Name: maskText(a.name), MemoryBytes: a.memory, Ours: p.holds(a.pid)}
+		for _, d := range devices {
+			if d.UUID == a.uuid {
+				r.Index = d.Index
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// whyNoApps says why an empty process table proves nothing; "" when it may be believed.
+func whyNoApps(apps []app, samples []row.DeviceSample) string {
+	if len(apps) > 0 {
+		return ""
+	}
+	for _, s := range samples {
+		if s.MemoryUsed == nil || *s.MemoryUsed > idleBytes {
+			return "nvidia-smi lists no process though device memory is in use or not reported: a container hides the processes of others"
+		}
+	}
+	return ""
+}
+
+// idleBytes is more than a driver keeps on an idle device, and less than any server.
+const idleBytes = 1 << 30
+
+// devices reads the devices and which of them the server's processes use.
+func (s *smi) devices(ctx context.Context, p *process, zero int64, when string, r *reading) []row.Device {
+	cells, raw, err := s.query(ctx)
+	r.raw(when, "nvidia-smi --query-gpu", raw)
+	if err != nil {
+		r.unread["devices"] = err.Error()
+		return nil
+	}
+	at := (monotonic() - zero) / 1000
+	var out []row.Device
+	for _, c := range cells {
+		d, err := device(c)
+		if err != nil {
+			r.unread["devices"] = err.Error()
+			return nil
+		}
+		sample, _ := deviceSample(c, at, when) // fails as device does
+		r.devices = append(r.devices, sample)
+		if d.MemoryBytes == nil {
+			r.unread[fmt.Sprintf("devices[%d].memory_bytes", d.Index)] = "the driver does not report it (" + c[colMemoryTotal] + "), as for memory shared with the system"
+		}
+		if sample.PowerW == nil {
+			r.unread[fmt.Sprintf("devices[%d].power_w", d.Index)] = "the driver does not report it (" + c[colPower] + ")"
+		}
+		if sample.PowerLimitW == nil {
+			r.unread[fmt.Sprintf("devices[%d].power_limit_w", d.Index)] = "the driver does not report it (" + c[colPowerLimit] + ")"
+		}
+		if sample.Throttle == "" {
+			r.unread[fmt.Sprintf("devices[%d].throttle", d.Index)] = "the driver does not report it (" + c[colThrottle] + ")"
+		}
+		out = append(out, d)
+	}
+
+	apps, raw, err := s.apps(ctx)
+	r.raw(when, "nvidia-smi --query-compute-apps", raw)
+	if err != nil {
+		r.unread["apps"] = err.Error()
+	} else if why := whyNoApps(apps, r.devices[len(r.devices)-len(out):]); why != "" {
+		r.unread["apps"] = why
+	}
+	rows := appRows(apps, out, p, at, when)
+	r.apps = append(r.apps, rows...)
+	s.markUsed(out, rows, p, r)
+	return out
+}
+
+// markUsed says which devices the server uses. Where the processes cannot be seen, the
+// only device there is must be the one if its memory is in use.
+func (s *smi) markUsed(devices []row.Device, apps []row.DeviceApp, p *process, r *reading) {
+	seen := false
+	for _, a := range apps {
+		if !a.Ours {
+			continue
+		}
+		for i := range devices {
+			if devices[i].Index == a.Index {
+				devices[i].Used, seen = true, true
+			}
+		}
+	}
+	if seen || p == nil {
+		return
+	}
+	if len(devices) == 1 && len(apps) == 0 {
+		used := r.devices[len(r.devices)-1].MemoryUsed
+		if used != nil && *used > idleBytes {
+			devices[0].Used = true
+			r.unread["devices[].used"] = "taken from the memory in use on the only device, since its processes cannot be seen"
+			return
+		}
+	}
+	r.unread["devices[].used"] = "no process of the server's tree is listed on any device"
+}

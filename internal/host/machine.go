@@ -1,0 +1,144 @@
+package host
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rowproof/internal/row"
+)
+
+// machine is where readings are taken. Tests put a folder and other programs in place
+// of the real ones.
+type machine struct {
+	root string // "/" of the readings; /proc lies below it
+	run  func(ctx context.Context, dir string, env []string, name string, args ...string) (string, error)
+}
+
+func thisMachine() *machine { return &machine{root: "/", run: runTool} }
+
+// runTool runs a program and returns its standard output. The error of one that failed
+// carries what it said.
+func runTool(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.WaitDelay = time.Second
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), &toolError{name, err, firstLine(errs.String() + "\n" + out.String())}
+	}
+	return out.String(), nil
+}
+
+// toolError is a program that could not be run or failed.
+type toolError struct {
+	name string
+	err  error
+	said string
+}
+
+func (e *toolError) Error() string {
+	text := filepath.Base(e.name) + ": " + e.err.Error()
+	if e.said != "" {
+		text += ": " + e.said
+	}
+	return text
+}
+
+func (e *toolError) Unwrap() error { return e.err }
+
+func firstLine(s string) string {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line[:min(len(line), 300)]
+		}
+	}
+	return ""
+}
+
+func (m *machine) path(elem ...string) string {
+	return filepath.Join(append([]string{m.root}, elem...)...)
+}
+
+func (m *machine) read(elem ...string) (string, error) {
+	b, err := os.ReadFile(m.path(elem...))
+	return string(b), err
+}
+
+// monotonic reads CLOCK_MONOTONIC in nanoseconds, the clock of a row's zero.
+func monotonic() int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		panic("no CLOCK_MONOTONIC: " + err.Error())
+	}
+	return ts.Nano()
+}
+
+// host reads kernel, processor, memory and NUMA balancing.
+func (m *machine) host(unread map[string]string) row.Host {
+	var h row.Host
+	if s, err := m.read("proc/sys/kernel/osrelease"); err != nil {
+		unread["host.kernel"] = err.Error()
+	} else {
+		h.Kernel = strings.TrimSpace(s)
+	}
+
+	if s, err := m.read("proc/cpuinfo"); err != nil {
+		unread["host.cpu"] = err.Error()
+		unread["host.cores"] = err.Error()
+	} else {
+		for line := range strings.Lines(s) {
+			name, value, _ := strings.Cut(line, ":")
+			switch name, value = strings.TrimSpace(name), strings.TrimSpace(value); name {
+			case "processor":
+				h.Cores++
+			case "model name", "Model":
+				h.CPU = value
+			}
+		}
+		if h.CPU == "" {
+			unread["host.cpu"] = "/proc/cpuinfo names no model"
+		}
+	}
+
+	if s, err := m.read("proc/meminfo"); err != nil {
+		unread["host.memory_bytes"] = err.Error()
+	} else if kb, ok := memTotal(s); ok {
+		bytes := kb << 10
+		h.MemoryBytes = &bytes
+	} else {
+		unread["host.memory_bytes"] = "/proc/meminfo has no MemTotal in kB"
+	}
+
+	switch s, err := m.read("proc/sys/kernel/numa_balancing"); {
+	case os.IsNotExist(err):
+		unread["host.numa_balancing"] = "this kernel has no /proc/sys/kernel/numa_balancing: it is built without NUMA balancing, or a sandbox hides it"
+	case err != nil:
+		unread["host.numa_balancing"] = err.Error()
+	default:
+		v, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+		if err != nil {
+			unread["host.numa_balancing"] = "/proc/sys/kernel/numa_balancing holds " + strconv.Quote(s) + ", not a number"
+		} else {
+			h.NUMABalancing = &v
+		}
+	}
+	return h
+}
+
+func memTotal(meminfo string) (kb int64, ok bool) {
+	for line := range strings.Lines(meminfo) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" && f[2] == "kB" {
+			v, err := strconv.ParseInt(f[1], 10, 64)
+			return v, err == nil
+		}
+	}
+	return 0, false
+}

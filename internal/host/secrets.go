@@ -1,0 +1,122 @@
+package host
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const masked = "(masked)"
+
+// secretFlag says whether a flag of that name takes a secret. It goes by whole words:
+// --max-num-batched-tokens and --tokenizer take none.
+func secretFlag(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
+	return slices.ContainsFunc(words, func(w string) bool {
+		switch w {
+		case "key", "apikey", "token", "secret", "password", "passwd", "passphrase", "credential", "credentials", "auth", "authorization":
+			return true
+		}
+		return false
+	})
+}
+
+// secretVariable says whether an environment variable of that name holds a secret. It
+// goes by any part of the name: masking too much costs nothing here.
+func secretVariable(name string) bool {
+	name = strings.ToUpper(name)
+	for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "COOKIE"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainVariables are names of environment variables whose values say how an engine
+// runs; a name that ends in _ stands for all that begin with it.
+var plainVariables = []string{
+	"VLLM_", "SGLANG_", "SGL_", "CUDA_", "NCCL_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "TRITON_", "FLASHINFER_",
+	"ROCR_", "HIP_", "HSA_", "NVIDIA_VISIBLE_DEVICES", "GGML_", "LLAMA_ARG_",
+	"HF_HOME", "HF_HUB_OFFLINE", "HF_HUB_CACHE", "TRANSFORMERS_OFFLINE", "TOKENIZERS_PARALLELISM",
+	"PYTHONPATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
+	"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "MKL_NUM_THREADS", "KMP_AFFINITY", "MALLOC_ARENA_MAX",
+}
+
+func plainVariable(name string) bool {
+	return slices.ContainsFunc(plainVariables, func(p string) bool {
+		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p)
+	})
+}
+
+// maskEnvironment keeps the values that are on the allow list and the names of all.
+func maskEnvironment(env map[string]string) map[string]string {
+	out := make(map[string]string, len(env))
+	for name, value := range env {
+		if plainVariable(name) && !secretVariable(name) {
+			out[name] = maskText(value)
+		} else {
+			out[name] = masked
+		}
+	}
+	return out
+}
+
+// secretsOf are the values of an environment that must appear nowhere.
+func secretsOf(env map[string]string) []string {
+	var out []string
+	for name, value := range env {
+		if secretVariable(name) && len(value) >= 8 {
+			out = append(out, value)
+		}
+	}
+	// The longest first, so that a secret inside another leaves no rest.
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
+	return out
+}
+
+// maskCommand masks the values of secret flags and assignments in a command line, and
+// wherever one of the given secrets stands.
+func maskCommand(argv []string, secrets []string) []string {
+	out := make([]string, len(argv))
+	hide := false // the values of the flag before are secret
+	for i, a := range argv {
+		name, _, assigned := strings.Cut(a, "=")
+		switch {
+		case strings.HasPrefix(a, "-"):
+			hide = secretFlag(strings.TrimLeft(name, "-"))
+			if hide && assigned {
+				a, hide = name+"="+masked, false
+			}
+		case hide:
+			a = masked // several values may follow one flag
+		case assigned && secretVariable(name) && !strings.ContainsAny(name, " {\""):
+			a = name + "=" + masked
+		}
+		if a != masked {
+			for _, s := range secrets {
+				a = strings.ReplaceAll(a, s, masked)
+			}
+			a = maskText(a)
+		}
+		out[i] = a
+	}
+	return out
+}
+
+var (
+	userinfo = regexp.MustCompile(`(://)[^/\s@"']+@`)
+	bearer   = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`)
+	issued   = regexp.MustCompile(`\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|AKIA[A-Z0-9]{12,})\b`)
+	member   = regexp.MustCompile(`(?i)("[^"]*(?:api_?key|_key|-key|token|secret|password|credential|authorization)"\s*:\s*)"(?:[^"\\]|\\.)*"`)
+)
+
+// maskText masks what looks like a secret inside a text: the user part of a URL, a
+// bearer header, keys in the forms that well-known issuers give them, and JSON members
+// named like a secret.
+func maskText(s string) string {
+	s = userinfo.ReplaceAllString(s, "${1}"+masked+"@")
+	s = bearer.ReplaceAllString(s, "${1} "+masked)
+	s = issued.ReplaceAllString(s, masked)
+	return member.ReplaceAllString(s, `${1}"`+masked+`"`)
+}
