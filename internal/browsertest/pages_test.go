@@ -3,6 +3,7 @@ package browsertest
 import (
 	"bytes"
 	"context"
+	"flag"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -13,14 +14,14 @@ import (
 	"time"
 )
 
-// seed picks which page of a kind is visited and what the calculator is asked; a failing
-// run prints it.
-var seed = uint64(time.Now().UnixNano())
+// seed picks which page of a kind is visited and what the calculator is asked. A failing
+// run prints it, and -seed runs the same choices again.
+var seed = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the pages and questions chosen")
 
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	t.Logf("chosen with -seed %d", *seed)
+	return rand.New(rand.NewPCG(*seed, 0))
 }
 
 // Each kind of page is clean: no complaint of the browser, no request elsewhere, no
@@ -58,5 +59,16 @@ func TestHTMLValidate(t *testing.T) {
 	if err != nil {
 		lines := bytes.SplitAfterN(out, []byte("\n"), 41)
 		t.Errorf("%v\n%s", err, bytes.Join(lines[:min(40, len(lines))], nil))
+	}
+}
+
+// The scripts and the modules' contracts hold together under the strictest checks.
+func TestTypeScript(t *testing.T) {
+	tsc := filepath.Join(root, "node_modules", "typescript", "bin", "tsc")
+	if _, err := os.Stat(tsc); err != nil {
+		t.Fatal("typescript is not installed: run npm ci --ignore-scripts")
+	}
+	if err := command(root, nil, "node", tsc, "--project", "tsconfig.json"); err != nil {
+		t.Error(err)
 	}
 }
