@@ -68,7 +68,7 @@ func TestTypeScript(t *testing.T) {
 	if _, err := os.Stat(tsc); err != nil {
 		t.Fatal("typescript is not installed: run npm ci --ignore-scripts")
 	}
-	if err := command(root, nil, "node", tsc, "--project", "tsconfig.json"); err != nil {
+	if err := command(root, nil, "node", tsc, "--project", "site/tsconfig.json"); err != nil {
 		t.Error(err)
 	}
 }
