@@ -156,9 +156,13 @@ func (c *calibration) random(ctx context.Context, length int64) (row.Sample, err
 
 // ask sends one request through the load generator.
 func (c *calibration) ask(ctx context.Context, build func(int) loadgen.Call) (row.Sample, error) {
+	stamps := c.o.stamps
+	if c.stamps != "" {
+		stamps = loadgen.StampsRead // the first request told; times do not matter here
+	}
 	capture, err := loadgen.Run(ctx, loadgen.Spec{
 		Base: c.s.base, Header: c.s.header, Protocol: row.Passes, Concurrency: 1, Iters: 1, Build: build,
-		Timeout: min(c.o.timeout, 5*time.Minute), Stamps: c.o.stamps, Insecure: c.o.insecure, Zero: loadgen.Now(),
+		Timeout: min(c.o.timeout, 5*time.Minute), Stamps: stamps, Insecure: c.o.insecure, Zero: loadgen.Now(),
 	})
 	if err != nil {
 		return row.Sample{}, err
@@ -167,7 +171,9 @@ func (c *calibration) ask(ctx context.Context, build func(int) loadgen.Call) (ro
 	if len(samples) != 1 {
 		return row.Sample{}, errors.New("no answer to a first request")
 	}
-	c.stamps = capture.Stats.Stamps
+	if c.stamps == "" {
+		c.stamps = capture.Stats.Stamps
+	}
 	if status := capture.Outcomes[0].HTTPStatus; status == 401 || status == 403 {
 		return row.Sample{}, refuse(exitNoServer, "%s: %s: set OPENAI_API_KEY, or give --api-key-file", c.s.base.Redacted(), samples[0].Reason)
 	}

@@ -344,7 +344,7 @@ func TestBenchExitCodes(t *testing.T) {
 		{"an unknown recipe", []string{"--base-url", plain.URL, "--recipe", "llama-3.1-8b/b/c/d"}, exitUsage, "want one of: llama-3.1-8b/"},
 		{"a recipe of an unknown model", []string{"--base-url", plain.URL, "--recipe", "a/b/c/d"}, exitUsage, "no model a in the catalogue; want a recipe of one of: llama-3.1-8b"},
 		{"a recipe of another model", []string{"qwen3-8b", "--base-url", plain.URL, "--recipe", "llama-3.1-8b/h200-sxm/latency/vllm"}, exitUsage, "that recipe is of llama-3.1-8b"},
-		{"nothing works", []string{"--base-url", broken.URL}, exitFailed, "HTTP 500: no GPU"},
+		{"nothing works", []string{"--base-url", broken.URL, "--cells", "8:2", "--concurrency", "1"}, exitFailed, "HTTP 500: no GPU"},
 		{"not verified", []string{"--base-url", plain.URL, "--cells", "8:2", "--concurrency", "1", "--require-verified"}, exitNotMet, "not every row is verified"},
 		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitFailed, "/dev/null"},
 	} {
