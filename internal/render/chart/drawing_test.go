@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -246,36 +244,5 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 	if g := Gauge(GaugeSpec{ID: "g", Name: "<b>", Missing: "a & b"}); strings.Contains(g, "<b>") {
 		t.Errorf("gauge holds its name as markup: %s", g)
-	}
-}
-
-// TestPages writes every drawing into the folder that CHART_PAGES names, light and
-// dark, with the site's own style, to be looked at.
-func TestPages(t *testing.T) {
-	dir := os.Getenv("CHART_PAGES")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	all, err := drawings()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var css, body strings.Builder
-	for _, f := range []string{"tokens.css", "base.css"} {
-		text, err := os.ReadFile("../../../site/base/" + f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		css.Write(text)
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		body.WriteString("<figure><figcaption>" + name + "</figcaption>" + all[name] + "</figure>\n")
-	}
-	for _, theme := range []string{"light", "dark"} {
-		page := "<!doctype html><html data-theme=" + theme + "><meta charset=utf-8><title>charts</title><style>" + css.String() +
-			"body{padding:8px}figure{margin-bottom:8px}</style>" + body.String()
-		if err := os.WriteFile(filepath.Join(dir, theme+".html"), []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

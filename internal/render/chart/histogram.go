@@ -140,26 +140,29 @@ func (h HistogramSpec) draw(b bins, w, tall float64, ticks int) string {
 	// p99 stands on the upper line of text, p50 on the lower, so that neither line
 	// crosses the other's words.
 	if h.P99 != nil && b.total >= leastForP99 {
-		s.percentile("p99", *h.P99, x, left, w, 28, y.from)
+		s.percentile("p99", *h.P99, x, 28, y.from, func(from, to float64) bool { return to <= w })
 	}
 	if h.P50 != nil {
-		s.percentile("p50", *h.P50, x, left, w, 46, y.from)
+		s.percentile("p50", *h.P50, x, 46, y.from, func(from, to float64) bool {
+			crossed := h.P99 != nil && *h.P99 != *h.P50 && x.at(*h.P99*1000) > from-8 && x.at(*h.P99*1000) < to+3
+			return to <= w && !crossed && from-5-(to-from) < left // on the left where there is room
+		})
 	}
 	s.close("svg")
 	return s.String()
 }
 
-// percentile draws a line at ms with its label beside its upper end; a value beyond
-// the bins has none, since the axis has no place for it.
-func (s *svg) percentile(name string, ms float64, x scale, left, w, top, floor float64) {
+// percentile draws a line at ms, and its label right of the line's upper end where
+// right allows the px that it would fill, else left of it. A value beyond the bins has
+// none, since the axis has no place for it.
+func (s *svg) percentile(name string, ms float64, x scale, top, floor float64, right func(from, to float64) bool) {
 	if us := ms * 1000; us < x.min || us > x.max {
 		return
 	}
 	at := x.at(ms * 1000)
 	label := name + " " + three(ms)
-	room := width(label, bold) + 5
 	anchor, place := "start", at+5
-	if at+room > w || (name == "p50" && at-room >= 0) {
+	if !right(place, place+width(label, bold)) {
 		anchor, place = "end", at-5
 	}
 	s.el("line", "class", name, "x1", px2(at), "x2", px2(at), "y1", px(top-10), "y2", px(floor), "stroke", "var(--ink)", "stroke-width", "1.3")

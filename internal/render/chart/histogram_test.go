@@ -110,3 +110,35 @@ func TestHistogram(t *testing.T) {
 		t.Errorf("says %v gaps lie over %v ms, and %v do", over, edge, beyond)
 	}
 }
+
+// TestPercentileLabels: p50 stands left of its line where the axis leaves room, and
+// right of it only where no line of p99 would cross it.
+func TestPercentileLabels(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		p50, p99 float64
+		anchor50 string
+		lines    int
+	}{
+		{"room on the left", 40, 90, "end", 2},
+		{"p50 at the axis", 10.5, 90, "start", 2},
+		{"both at the axis", 10.5, 12, "end", 2},
+		{"p99 beyond the bins", 40, 400, "end", 1},
+	} {
+		var gaps []int64
+		for i := range int64(1000) {
+			gaps = append(gaps, 10_000+90*i)
+		}
+		narrow, _, _ := strings.Cut(Histogram(HistogramSpec{ID: "h", Label: "ITL", Gaps: gaps, P50: &c.p50, P99: &c.p99}), "</svg>")
+		root := parse(t, narrow+"</svg>")
+		labels := root.class("label")
+		if n := len(root.class("p50")) + len(root.class("p99")); n != c.lines {
+			t.Fatalf("%s: %d lines, want %d", c.name, n, c.lines)
+		}
+		for _, l := range labels {
+			if strings.HasPrefix(l.Text, "p50") && l.attr("text-anchor") != c.anchor50 {
+				t.Errorf("%s: %q is anchored at its %s, want %s", c.name, l.Text, l.attr("text-anchor"), c.anchor50)
+			}
+		}
+	}
+}

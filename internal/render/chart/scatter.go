@@ -176,34 +176,41 @@ func (s ScatterSpec) direct(p *plot, x, y scale, most int) {
 // apart is the least distance of two labels' base lines.
 const apart = 15
 
+// covered is the cost from which on a label hides more than it says: two marks.
+const covered = 8
+
 // beside finds the place for a label of a width next to a mark: inside room, clear of
 // the placed labels, over the fewest marks and lines.
 func beside(at [2]float64, wide float64, room box, placed, marks []box, lines [][2][2]float64) (box, bool) {
 	var best box
 	least := math.Inf(1)
-	for _, d := range [][2]float64{{1, -.6}, {-1, -.6}, {1, .6}, {-1, .6}, {1, 0}, {0, -1}, {0, 1}, {1, -1.6}, {-1, -1.6}, {1, 1.6}, {-1, 1.6}} {
-		cx := at[0] + d[0]*(wide/2+9)
-		cy := at[1] + d[1]*apart
-		b := box{cx - wide/2, cy - apart/2., cx + wide/2, cy + apart/2.}
-		if !room.holds(b) || slices.ContainsFunc(placed, b.overlaps) {
-			continue
-		}
-		cost := math.Abs(d[1]) * .2
-		for _, m := range marks {
-			if b.overlaps(m) {
-				cost += 3
+	for _, down := range []float64{0, -.6, .6, -1.1, 1.1, -1.7, 1.7} {
+		for _, along := range []float64{1, -1, .5, -.5, 0} {
+			cx := at[0] + along*(wide/2+9)
+			cx = min(max(cx, room.x0+wide/2), room.x1-wide/2)
+			cy := at[1] + down*apart
+			b := box{cx - wide/2, cy - apart/2., cx + wide/2, cy + apart/2.}
+			if !room.holds(b) || slices.ContainsFunc(placed, b.overlaps) {
+				continue
 			}
-		}
-		for _, l := range lines {
-			if crosses(b, l[0], l[1]) {
-				cost++
+			// Far is worse than near, but anything is better than to cover a mark.
+			cost := math.Abs(down)/4 + max(b.x0-at[0]-9, at[0]-b.x1-9, 0)/40
+			for _, m := range marks {
+				if b.overlaps(m) {
+					cost += 4
+				}
 			}
-		}
-		if cost < least {
-			best, least = b, cost
+			for _, l := range lines {
+				if crosses(b, l[0], l[1]) {
+					cost++
+				}
+			}
+			if cost < least {
+				best, least = b, cost
+			}
 		}
 	}
-	return best, !math.IsInf(least, 1)
+	return best, least < covered
 }
 
 // crosses tells whether the segment from u to v enters b.
