@@ -73,7 +73,7 @@ func (s *site) writeGaps(w *world) error {
 		id := format.Count(int64(g.Rank))
 		view := gapView{
 			ID: gapID(g.Rank), Rank: id, What: g.What, Why: g.Why, Changes: strings.Join(g.Changes, "; "), Basis: g.Basis,
-			Command: command{"Measure it", wrapped(strings.Fields(g.Command), 76)},
+			Command: command{"Measure it", wrapped(strings.Fields(g.Command), 68)},
 		}
 		if k, ok := parseKey(g.Recipe); ok {
 			view.Link = "recipes/" + k.Model + "/#" + k.anchor()
