@@ -1,0 +1,118 @@
+package tradeoff
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"rowproof/internal/row"
+)
+
+func rungs(spread float64, values ...float64) []Rung {
+	var r []Rung
+	for i, v := range values {
+		r = append(r, Rung{1 << i, v, v * (1 - spread), v * (1 + spread)})
+	}
+	return r
+}
+
+// Two ladders that are straight on logarithmic axes cross where their lines do.
+func TestCrossover(t *testing.T) {
+	// a = 100·c⁰, b = 25·c: equal at c = 4, which is no measured load when c = 1, 2, 8 …
+	var a, b []Rung
+	for _, c := range []int64{1, 2, 8, 16} {
+		a = append(a, Rung{c, 100, 98, 102})
+		b = append(b, Rung{c, 25 * float64(c), 24.5 * float64(c), 25.5 * float64(c)})
+	}
+	got, ok := Crossover(a, b)
+	if !ok || math.Abs(got.At-4) > 1e-9 || !got.Before {
+		t.Fatalf("%+v, %v", got, ok)
+	}
+	// The least reading of a/b is 98/25.5/c, the greatest 102/24.5/c.
+	if math.Abs(got.Lo-98/25.5) > 1e-9 || math.Abs(got.Hi-102/24.5) > 1e-9 {
+		t.Errorf("between %v and %v, on paper %v and %v", got.Lo, got.Hi, 98/25.5, 102/24.5)
+	}
+	other, ok := Crossover(b, a)
+	if !ok || math.Abs(other.At-4) > 1e-9 || other.Before {
+		t.Errorf("seen from the other: %+v, %v", other, ok)
+	}
+	if math.Abs(other.Lo-got.Lo) > 1e-9 || math.Abs(other.Hi-got.Hi) > 1e-9 {
+		t.Errorf("seen from the other: %v to %v", other.Lo, other.Hi)
+	}
+}
+
+func TestNoCrossover(t *testing.T) {
+	for name, pair := range map[string][2][]Rung{
+		"one leads throughout":        {rungs(0.01, 9, 9, 9), rungs(0.01, 5, 6, 7)},
+		"never shown to differ":       {rungs(0.5, 10, 10, 9), rungs(0.5, 9, 10, 10)},
+		"shown only below":            {rungs(0.2, 20, 10, 9), rungs(0.2, 9, 9.5, 10)},
+		"no load in common":           {[]Rung{{1, 9, 8, 10}}, []Rung{{2, 9, 8, 10}}},
+		"one load":                    {rungs(0.1, 9), rungs(0.1, 5)},
+		"nothing":                     {nil, nil},
+		"figures that are no figures": {[]Rung{{1, 0, 0, 0}, {2, math.NaN(), 1, 2}}, rungs(0.1, 1, 1)},
+	} {
+		if c, ok := Crossover(pair[0], pair[1]); ok {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// Loads at which the two are not shown to differ widen the interval, they do not hide
+// the crossing.
+func TestCrossoverWidens(t *testing.T) {
+	a := []Rung{{1, 200, 195, 205}, {4, 110, 90, 130}, {8, 95, 80, 110}, {32, 50, 48, 52}}
+	b := []Rung{{1, 100, 98, 102}, {4, 100, 85, 115}, {8, 100, 90, 115}, {32, 100, 97, 103}}
+	c, ok := Crossover(a, b)
+	if !ok || !(1 < c.Lo && c.Lo < 4 && 4 < c.At && c.At < 8 && 8 < c.Hi && c.Hi < 32) {
+		t.Errorf("%+v, %v", c, ok)
+	}
+}
+
+func dist(p50, p99 float64) *row.Dist {
+	d := &row.Dist{P50: &p50, P99: &p99}
+	if p99 < 0 {
+		d.P99 = nil
+	}
+	return d
+}
+
+func TestHold(t *testing.T) {
+	f := &row.Figures{TTFT: dist(50, 180), ITL: dist(5, -1)}
+	held := Hold(f, []Limit{{"ttft_ms", 990, 200}, {"itl_ms", 990, 4}, {"e2e_ms", 500, 9}, {"ttft_ms", 500, 25}})
+	if !held[0].Met || held[0].Permille != 990 || held[0].Over() != 0 {
+		t.Errorf("%+v", held[0])
+	}
+	if held[1].Met || held[1].Permille != 500 || *held[1].Found != 5 || held[1].Over() != 0.25 {
+		t.Errorf("too few samples for p99: held against the p50 that it has: %+v", held[1])
+	}
+	if held[2].Met || held[2].Found != nil {
+		t.Errorf("a missing figure meets nothing: %+v", held[2])
+	}
+	if held[3].Over() != 1 {
+		t.Errorf("%+v", held[3])
+	}
+}
+
+func TestChoose(t *testing.T) {
+	rank := func(v float64) *float64 { return &v }
+	rows := []Candidate{
+		{&row.Figures{TTFT: dist(50, 180), ITL: dist(5, 9)}, rank(100)},
+		{&row.Figures{TTFT: dist(60, 190), ITL: dist(6, 9)}, rank(300)},
+		{&row.Figures{TTFT: dist(60, 400), ITL: dist(6, 12)}, rank(900)},
+		{&row.Figures{TTFT: dist(60, 150)}, nil},
+	}
+	limits := []Limit{{"ttft_ms", 990, 200}, {"itl_ms", 990, 10}}
+	if c := Choose(rows, limits); !slices.Equal(c.Met, []int{1, 0}) || c.Nearest != -1 {
+		t.Errorf("%+v", c)
+	}
+	tight := []Limit{{"ttft_ms", 990, 100}, {"itl_ms", 990, 10}}
+	if c := Choose(rows, tight); len(c.Met) != 0 || c.Nearest != 0 || c.Worst != 0 {
+		t.Errorf("nearest is over by 0.8 of the TTFT limit: %+v", c)
+	}
+	if c := Choose(nil, limits); len(c.Met) != 0 || c.Nearest != -1 {
+		t.Errorf("%+v", c)
+	}
+	if c := Choose(rows, nil); !slices.Equal(c.Met, []int{2, 1, 0, 3}) {
+		t.Errorf("without limits all are met, the best first: %+v", c)
+	}
+}

@@ -1,0 +1,142 @@
+package tradeoff
+
+import (
+	"cmp"
+	"slices"
+
+	"rowproof/internal/row"
+)
+
+// Limit is the most that a latency may be: TTFT p99 ≤ 200 ms.
+type Limit struct {
+	Figure   string // "ttft_ms", "itl_ms", "tpot_ms" or "e2e_ms"
+	Permille int    // 500, 900, 950 or 990
+	Max      float64
+}
+
+// Held is one limit held against a row.
+type Held struct {
+	Limit    Limit
+	Found    *float64 // nil: the row has no such figure
+	Permille int      // the percentile that Found is: the row's highest when it has too few samples for the one asked for
+	Met      bool
+}
+
+// Over is by how much of the limit the row is over it: 0.5 for 15 against 10. A missing
+// figure is over without bound.
+func (h Held) Over() float64 {
+	if h.Met {
+		return 0
+	}
+	if h.Found == nil || h.Limit.Max <= 0 {
+		return infinity
+	}
+	return *h.Found/h.Limit.Max - 1
+}
+
+const infinity = 1e308
+
+// Hold holds each limit against a row's figures.
+func Hold(f *row.Figures, limits []Limit) []Held {
+	held := make([]Held, len(limits))
+	for i, l := range limits {
+		held[i] = Held{Limit: l, Permille: l.Permille}
+		for _, p := range []int{990, 950, 900, 500} {
+			if p > l.Permille {
+				continue
+			}
+			if v := percentile(latency(f, l.Figure), p); v != nil {
+				held[i].Found, held[i].Permille = v, p
+				held[i].Met = *v <= l.Max
+				break
+			}
+		}
+	}
+	return held
+}
+
+func latency(f *row.Figures, name string) *row.Dist {
+	switch name {
+	case "ttft_ms":
+		return f.TTFT
+	case "itl_ms":
+		return f.ITL
+	case "tpot_ms":
+		return f.TPOT
+	case "e2e_ms":
+		return f.E2E
+	}
+	return nil
+}
+
+func percentile(d *row.Dist, permille int) *float64 {
+	if d == nil {
+		return nil
+	}
+	switch permille {
+	case 500:
+		return d.P50
+	case 900:
+		return d.P90
+	case 950:
+		return d.P95
+	case 990:
+		return d.P99
+	}
+	return nil
+}
+
+// Candidate is a row that may be chosen.
+type Candidate struct {
+	Figures *row.Figures
+	Rank    *float64 // what the choice is ranked by, more being better; nil ranks last
+}
+
+// Choice is what a reader's limits leave.
+type Choice struct {
+	Met     []int // places of those that meet every limit, the best first
+	Nearest int   // when none does, the one whose worst overrun is least; -1 without candidates
+	Worst   int   // when none does, the limit that most rows miss; -1 without limits
+}
+
+// Choose holds limits against every candidate.
+func Choose(candidates []Candidate, limits []Limit) Choice {
+	c := Choice{Nearest: -1, Worst: -1}
+	missed := make([]int, len(limits))
+	least := 0.0
+	for i, m := range candidates {
+		worst := 0.0
+		for k, h := range Hold(m.Figures, limits) {
+			if !h.Met {
+				missed[k]++
+			}
+			worst = max(worst, h.Over())
+		}
+		switch {
+		case worst == 0:
+			c.Met = append(c.Met, i)
+		case c.Nearest < 0 || worst < least:
+			c.Nearest, least = i, worst
+		}
+	}
+	if len(c.Met) > 0 {
+		c.Nearest = -1
+		slices.SortStableFunc(c.Met, func(a, b int) int {
+			return cmp.Compare(value(candidates[b].Rank), value(candidates[a].Rank))
+		})
+		return c
+	}
+	for k := range missed {
+		if c.Worst < 0 || missed[k] > missed[c.Worst] {
+			c.Worst = k
+		}
+	}
+	return c
+}
+
+func value(v *float64) float64 {
+	if v == nil {
+		return -infinity
+	}
+	return *v
+}
