@@ -213,7 +213,9 @@ func TestUnknownPartIsContentAndNamedOnce(t *testing.T) {
 // to hand a segment over.
 func TestArrivalsAreTheWritesOnTheServersClock(t *testing.T) {
 	p := &player{parts: frames(fixture(t, "field/parts.sse")), gap: 10 * time.Millisecond}
-	s, c := one(t, p)
+	sp := spec(p.serve(t))
+	sp.Stamps = "" // the best there are
+	s, c := run(t, sp)
 	content := []int{2, 3, 5, 6} // the parts that carry something
 	if len(s.T) != len(content) {
 		t.Fatalf("%d content chunks, want %d", len(s.T), len(content))

@@ -127,18 +127,24 @@ func spec(base *url.URL) loadgen.Spec {
 			return CompletionIDs("m", []int{1, 2, 3}, 4, Options{})
 		},
 		Timeout: 10 * time.Second, Zero: loadgen.Now(),
+		Stamps: loadgen.StampsRead, // any system has these, and most tests are not about time
 	}
 }
 
 func one(t *testing.T, p *player) (row.Sample, *loadgen.Capture) {
 	t.Helper()
-	c, err := loadgen.Run(context.Background(), spec(p.serve(t)))
+	return run(t, spec(p.serve(t)))
+}
+
+func run(t *testing.T, s loadgen.Spec) (row.Sample, *loadgen.Capture) {
+	t.Helper()
+	c, err := loadgen.Run(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Samples(c)
-	if len(s) != 1 {
-		t.Fatalf("%d samples", len(s))
+	samples := Samples(c)
+	if len(samples) != 1 {
+		t.Fatalf("%d samples", len(samples))
 	}
-	return s[0], c
+	return samples[0], c
 }

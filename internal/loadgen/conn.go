@@ -1,16 +1,20 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net"
 	"net/url"
+	"strconv"
+	"sync"
 	"time"
 )
 
 // Ways of stamping an arrival.
 const (
+	StampsRing   = "ring"  // a packet ring's stamp of the segment, whatever the client was doing
 	StampsKernel = "ktime" // the kernel's receive stamp of the segment
 	StampsRead   = "read"  // the time at which Read returned
 )
@@ -22,6 +26,8 @@ type conn struct {
 	clocks *clocks
 	seen   *epoch // the epoch of the latest kernel stamp
 	dialed int64  // when it was opened
+	port   uint16 // our end's
+	got    int64  // bytes read so far
 }
 
 // read fills p and returns when its last byte had arrived, or Unstamped.
@@ -68,48 +74,63 @@ type dialer struct {
 	timeout time.Duration
 }
 
-func newDialer(base *url.URL, stamps string, insecure bool, timeout time.Duration) (*dialer, error) {
-	d := &dialer{clocks: newClocks(), timeout: min(timeout, 10*time.Second)}
+// newDialer settles which stamps the run has; ring is opened where they are to come
+// from one.
+func newDialer(base *url.URL, stamps string, insecure bool, timeout time.Duration) (*dialer, *ring, error) {
+	d := &dialer{clocks: newClocks(), timeout: min(timeout, 10*time.Second), stamps: StampsRead}
 	port := base.Port()
 	switch base.Scheme {
 	case "http":
-		if port == "" {
-			port = "80"
-		}
-		d.stamps = StampsKernel
-		if !kernelStampsWork() {
-			d.stamps = StampsRead
-		}
+		port = cmp.Or(port, "80")
 	case "https":
-		if port == "" {
-			port = "443"
-		}
+		port = cmp.Or(port, "443")
 		d.tls = &tls.Config{ServerName: base.Hostname(), InsecureSkipVerify: insecure, NextProtos: []string{"http/1.1"}}
-		d.stamps = StampsRead
 	default:
-		return nil, errors.New("base URL has scheme " + base.Scheme + "; http and https are known")
-	}
-	switch stamps {
-	case "":
-	case StampsRead:
-		d.stamps = StampsRead
-	case StampsKernel:
-		if d.tls != nil {
-			return nil, errors.New("stamps ktime were asked for, and TLS hides which segment carried what; https takes read")
-		}
-		if d.stamps != StampsKernel {
-			return nil, errors.New("stamps ktime were asked for, and this system has none; it takes read")
-		}
-	default:
-		return nil, errors.New("stamps " + stamps + " are unknown; ktime and read are known")
+		return nil, nil, errors.New("base URL has scheme " + base.Scheme + "; http and https are known")
 	}
 	d.address = net.JoinHostPort(base.Hostname(), port)
-	return d, nil
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, nil, errors.New("base URL has port " + port + "; it takes 1 to 65535")
+	}
+	switch stamps {
+	case "", StampsRing, StampsKernel, StampsRead:
+	default:
+		return nil, nil, errors.New("stamps " + stamps + " are unknown; ring, ktime and read are known")
+	}
+	if stamps == StampsRead || stamps == "" && d.tls != nil {
+		return d, nil, nil
+	}
+	if d.tls != nil {
+		return nil, nil, errors.New("stamps " + stamps + " were asked for, and TLS hides which segment carried what; https takes read")
+	}
+	if !kernelStampsWork() {
+		if stamps == "" {
+			return d, nil, nil
+		}
+		return nil, nil, errors.New("stamps " + stamps + " were asked for, and this system has none; it takes read")
+	}
+	d.stamps = StampsKernel
+	if stamps == StampsKernel {
+		return d, nil, nil
+	}
+	r, err := openRing(uint16(number), d.clocks)
+	switch {
+	case err == nil:
+		d.stamps = StampsRing
+	case stamps == StampsRing:
+		return nil, nil, errors.New("stamps ring were asked for: " + err.Error() + "; a ring needs CAP_NET_RAW (setcap cap_net_raw+ep on this program), and without it ktime is the best")
+	}
+	return d, r, nil
 }
+
+// kernel says whether reads ask for the kernel's stamp; beside a ring they stand in
+// for what it lost.
+func (d *dialer) kernel() bool { return d.stamps != StampsRead }
 
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	nd := net.Dialer{Timeout: d.timeout}
-	if d.stamps == StampsKernel {
+	if d.kernel() {
 		nd.Control = askKernelStamps
 	}
 	nc, err := nd.DialContext(ctx, "tcp", d.address)
@@ -117,7 +138,10 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{Conn: nc, clocks: d.clocks, seen: d.clocks.cur.Load(), dialed: Now()}
-	if d.stamps == StampsKernel {
+	if a, ok := nc.LocalAddr().(*net.TCPAddr); ok {
+		c.port = uint16(a.Port)
+	}
+	if d.kernel() {
 		if c.kernel, err = newKernelReader(nc); err != nil {
 			nc.Close()
 			return nil, err
@@ -136,13 +160,47 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// kernelStampsWork tries the socket option on a socket of its own.
-func kernelStampsWork() bool {
-	lc := net.ListenConfig{Control: askKernelStamps}
-	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+// kernelStampsWork says whether the kernel stamps what arrives. It is tried on a
+// connection to ourselves, which stays open: the kernel switches stamping on a little
+// after the first socket asks for it, and off with the last.
+var kernelStampsWork = sync.OnceValue(func() bool {
+	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		return false
 	}
-	l.Close()
-	return true
-}
+	defer l.Close()
+	d := net.Dialer{Control: askKernelStamps, Timeout: 5 * time.Second}
+	near, err := d.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return false
+	}
+	far, err := l.Accept()
+	if err != nil {
+		near.Close()
+		return false
+	}
+	if k, err := newKernelReader(near); err == nil {
+		far.SetDeadline(time.Now().Add(5 * time.Second))
+		near.SetDeadline(time.Now().Add(5 * time.Second))
+		buf := make([]byte, 1)
+		for range 500 {
+			if _, err := far.Write(buf); err != nil {
+				break
+			}
+			_, wall, err := k.read(buf)
+			if err != nil {
+				break
+			}
+			if wall != 0 {
+				keptOpen = [2]net.Conn{near, far}
+				return true
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	near.Close()
+	far.Close()
+	return false
+})
+
+var keptOpen [2]net.Conn

@@ -15,7 +15,7 @@ type response struct {
 	status int
 	header http.Header
 	body   []byte
-	stamps []Stamp
+	pieces []piece
 
 	state  state
 	left   int64 // bytes of the chunk or of the body still to come
@@ -42,21 +42,48 @@ const (
 	maxBody = 1 << 30
 )
 
-// reset makes r ready for another response; body is the buffer to fill.
-func (r *response) reset(body []byte, stamps []Stamp) {
-	*r = response{body: body[:0], stamps: stamps[:0], line: r.line[:0]}
+// piece is the part of a chunk, or of a body that has none, that one read brought.
+type piece struct {
+	off    int64 // its end in the body
+	raw    int64 // its end among the bytes of the connection
+	at     int64 // the stamp of the read
+	shared bool  // later bytes came in the same read, maybe in a later segment
+	framed bool  // it is of one chunk
 }
 
-// feed takes what one read brought. It returns how many bytes belonged to the
-// response; once it is whole, the rest belong to nobody.
-func (r *response) feed(p []byte, at int64) (int, error) {
+// fallback is the read's own stamp where it can be right for this piece.
+func (p *piece) fallback() int64 {
+	if p.shared || !p.framed {
+		return Unstamped
+	}
+	return p.at
+}
+
+// reset makes r ready for another response, in the same buffers.
+func (r *response) reset() {
+	*r = response{body: r.body[:0], pieces: r.pieces[:0], line: r.line[:0]}
+}
+
+// stamps puts the pieces under the stamps of their reads.
+func (r *response) stamps() []Stamp {
+	out := make([]Stamp, len(r.pieces))
+	for i, p := range r.pieces {
+		out[i] = Stamp{Off: p.off, At: p.at, Shared: p.shared || !p.framed}
+	}
+	return out
+}
+
+// feed takes what one read brought: bytes that begin at offset raw of the connection
+// and had arrived by at. It returns how many belonged to the response; once it is
+// whole, the rest belong to nobody.
+func (r *response) feed(p []byte, raw, at int64) (int, error) {
 	i := 0
-	fresh := len(r.stamps) // stamps from here on are of this read
+	fresh := len(r.pieces) // those from here on are of this read
 	for i < len(p) && r.state != whole {
 		switch r.state {
 		case inLength, chunkData:
 			n := int(min(r.left, int64(len(p)-i)))
-			r.take(p[i:i+n], at, fresh)
+			r.take(p[i:i+n], raw+int64(i+n), at, fresh)
 			i += n
 			if r.left -= int64(n); r.left == 0 {
 				if r.state == inLength {
@@ -66,7 +93,7 @@ func (r *response) feed(p []byte, at int64) (int, error) {
 				}
 			}
 		case toClose:
-			r.take(p[i:], at, fresh)
+			r.take(p[i:], raw+int64(len(p)), at, fresh)
 			i = len(p)
 		default:
 			n := bytes.IndexByte(p[i:], '\n')
@@ -91,22 +118,14 @@ func (r *response) feed(p []byte, at int64) (int, error) {
 	return i, nil
 }
 
-// take appends body bytes. Two chunks in one read came as more than one segment
-// perhaps, and the read has the stamp of the last: the earlier ones are shared.
-func (r *response) take(p []byte, at int64, fresh int) {
+// take appends body bytes that end at raw. Two chunks in one read came as more than
+// one segment perhaps, and the read has the stamp of the last: the earlier are shared.
+func (r *response) take(p []byte, raw, at int64, fresh int) {
 	r.body = append(r.body, p...)
-	off := int64(len(r.body))
-	framed := r.state == chunkData
-	last := len(r.stamps) - 1
-	switch {
-	case last >= fresh && framed:
-		r.stamps[last].Shared = true
-		fallthrough
-	case last < fresh:
-		r.stamps = append(r.stamps, Stamp{Off: off, At: at, Shared: !framed})
-	default:
-		r.stamps[last].Off = off
+	if last := len(r.pieces) - 1; last >= fresh {
+		r.pieces[last].shared = true
 	}
+	r.pieces = append(r.pieces, piece{off: int64(len(r.body)), raw: raw, at: at, framed: r.state == chunkData})
 }
 
 // lineDone acts on a complete line of head, chunk size, chunk end or trailer.

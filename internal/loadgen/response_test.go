@@ -10,17 +10,18 @@ import (
 func feedAll(t *testing.T, raw string, n int) (*response, error) {
 	t.Helper()
 	r := new(response)
-	r.reset(nil, nil)
+	r.reset()
+	got := int64(0)
 	for i := int64(0); len(raw) > 0 && r.state != whole; i++ {
 		k := min(n, len(raw))
-		used, err := r.feed([]byte(raw[:k]), i)
+		used, err := r.feed([]byte(raw[:k]), got, i)
 		if err != nil {
 			return r, err
 		}
 		if used != k && r.state != whole {
 			t.Fatalf("took %d of %d bytes of a response that is not whole", used, k)
 		}
-		raw = raw[k:]
+		raw, got = raw[k:], got+int64(k)
 	}
 	return r, nil
 }
@@ -54,7 +55,7 @@ func TestStampsAreOfTheReadThatCarriedTheByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := func(off int) int64 {
-			for _, s := range r.stamps {
+			for _, s := range r.stamps() {
 				if s.Off > int64(off) {
 					return s.At
 				}
@@ -80,8 +81,8 @@ func TestTwoChunksInOneReadShareItsStamp(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Stamp{{Off: 5, At: 0, Shared: true}, {Off: 6, At: 0}}
-	if !reflect.DeepEqual(r.stamps, want) {
-		t.Errorf("%+v, want %+v", r.stamps, want)
+	if !reflect.DeepEqual(r.stamps(), want) {
+		t.Errorf("%+v, want %+v", r.stamps(), want)
 	}
 }
 
@@ -124,9 +125,9 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("reads of %d: %q; one read: %q", n, a.body, b.body)
 		}
 		last := int64(0)
-		for _, s := range a.stamps {
+		for _, s := range a.stamps() {
 			if s.Off <= last {
-				t.Fatalf("stamps %v do not grow", a.stamps)
+				t.Fatalf("stamps %v do not grow", a.stamps())
 			}
 			last = s.Off
 		}

@@ -25,6 +25,7 @@ type runner struct {
 	spec        Spec
 	ctx         context.Context // ends with the run
 	dialer      *dialer
+	ring        *ring // nil: stamps come with the reads
 	workers     []*worker
 	head        []byte // of every request, up to its path's end and from there on
 	queue       chan *request
@@ -48,13 +49,16 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	if err := validate(&spec); err != nil {
 		return nil, err
 	}
-	d, err := newDialer(spec.Base, spec.Stamps, spec.Insecure, spec.Timeout)
+	d, ring, err := newDialer(spec.Base, spec.Stamps, spec.Insecure, spec.Timeout)
 	if err != nil {
 		return nil, err
 	}
+	if ring != nil {
+		defer ring.close()
+	}
 	rctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &runner{spec: spec, ctx: rctx, dialer: d, head: headOf(&spec), left: spec.Requests}
+	r := &runner{spec: spec, ctx: rctx, dialer: d, ring: ring, head: headOf(&spec), left: spec.Requests}
 	for i := range spec.Concurrency {
 		r.workers = append(r.workers, &worker{r: r, id: i, buf: make([]byte, readSize)})
 	}
@@ -78,6 +82,9 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 		r.sustained()
 	}
 	unwatch()
+	if ring != nil {
+		ring.close()
+	}
 	return r.capture(), ctx.Err()
 }
 
@@ -453,6 +460,9 @@ func (r *runner) capture() *Capture {
 	c := &Capture{Spec: r.spec}
 	gaveUp := 0
 	for _, w := range r.workers {
+		for i := range w.seen {
+			w.out[i].Stamps = r.ring.stamps(&w.seen[i])
+		}
 		c.Outcomes = append(c.Outcomes, w.out...)
 		c.Stats.Reads += w.reads
 		if w.failures >= giveUpAfter {
@@ -484,6 +494,9 @@ func (r *runner) capture() *Capture {
 		slices.Sort(lags)
 		i := int(math.Ceil(0.99*float64(len(lags)))) - 1
 		st.DispatchP99 = (lags[i] + 500) / 1000
+	}
+	if r.ring != nil && r.ring.drops > 0 {
+		c.Notes = append(c.Notes, "the packet ring dropped "+strconv.FormatInt(r.ring.drops, 10)+" packets")
 	}
 	if gaveUp > 0 {
 		c.Notes = append(c.Notes, strconv.Itoa(gaveUp)+" of "+strconv.Itoa(len(r.workers))+" streams stopped after "+strconv.Itoa(giveUpAfter)+" failures in a row")

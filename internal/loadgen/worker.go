@@ -1,10 +1,12 @@
 package loadgen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +25,13 @@ type request struct {
 	enqueued  int64
 }
 
+// sighting ties an outcome to what a ring saw of its connection.
+type sighting struct {
+	port   uint16 // the connection's own
+	dialed int64
+	pieces []piece
+}
+
 // A read takes at most this much: dozens of chunks, and small enough that a thousand
 // streams fit in a few MB.
 const readSize = 16 << 10
@@ -34,6 +43,7 @@ type worker struct {
 	buf  []byte
 	resp response
 	out  []Outcome
+	seen []sighting // of each outcome, where a ring stamps
 
 	heard  atomic.Int64 // when body bytes last came; 0 before the first
 	chunks atomic.Int64 // chunks of body so far
@@ -148,8 +158,16 @@ func (w *worker) do(q *request) *Outcome {
 		}
 	}
 	o.HTTPStatus, o.Header = r.status, r.header
-	o.Body = append(make([]byte, 0, len(r.body)), r.body...)
-	o.Stamps = append(make([]Stamp, 0, len(r.stamps)), r.stamps...)
+	o.Body = bytes.Clone(r.body)
+	if w.r.ring == nil {
+		o.Stamps = r.stamps()
+	} else {
+		s := sighting{pieces: slices.Clone(r.pieces)}
+		if w.conn != nil {
+			s.port, s.dialed = w.conn.port, w.conn.dialed
+		}
+		w.seen = append(w.seen, s)
+	}
 	if err != nil {
 		o.Err = words(err)
 		if why != "" {
@@ -176,7 +194,7 @@ func (w *worker) ownEnd() string {
 
 // exchange writes the request and reads until the response is whole or fails.
 func (w *worker) exchange(q *request, o *Outcome) error {
-	w.resp.reset(w.resp.body, w.resp.stamps)
+	w.resp.reset()
 	if w.conn == nil {
 		if err := w.dial(w.r.ctx); err != nil {
 			return err
@@ -197,7 +215,8 @@ func (w *worker) exchange(q *request, o *Outcome) error {
 		if n > 0 {
 			w.reads++
 			before, had := r.chunks, len(r.body)
-			used, ferr := r.feed(w.buf[:n], at)
+			used, ferr := r.feed(w.buf[:n], c.got, at)
+			c.got += int64(n)
 			if len(r.body) != had {
 				w.heard.Store(Now())
 			}

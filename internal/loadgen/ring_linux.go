@@ -1,0 +1,277 @@
+package loadgen
+
+import (
+	"encoding/binary"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The ring: 16 MiB hold about 110,000 segments, so that a client without CPU for a
+// second loses none. A block that is not full is handed over after ringFlush.
+const (
+	ringBlock  = 256 << 10
+	ringBlocks = 64
+	ringFrame  = 2048
+	ringFlush  = 50 * time.Millisecond
+)
+
+// Offsets in a TPACKET_V3 block and in a packet in it.
+const (
+	blockStatus  = 8
+	blockPackets = 12
+	blockFirst   = 16
+	packetNext   = 0
+	packetSec    = 4
+	packetNsec   = 8
+	packetSnap   = 12
+	packetLen    = 16
+	packetNet    = 26
+	packetType   = 58 // in the sockaddr_ll behind the header
+)
+
+// ring captures the headers of all that comes from one port, each with the time at
+// which the kernel got it, before TCP merges segments in a receive queue.
+type ring struct {
+	fd     int
+	mem    []byte
+	clocks *clocks
+	seen   *epoch
+	flows  map[uint16][]*flow // by our port, in the order in which they were opened
+	drops  int64
+
+	stopping atomic.Bool
+	stop     sync.Once
+	done     sync.WaitGroup
+}
+
+// openRing begins to capture. It sees no packet until all is set up: only the last
+// step, binding, names a protocol.
+func openRing(port uint16, c *clocks) (*ring, error) {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket AF_PACKET", err)
+	}
+	r := &ring{fd: fd, clocks: c, seen: c.cur.Load(), flows: map[uint16][]*flow{}}
+	if err := r.setUp(port); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	r.done.Go(r.run)
+	return r, nil
+}
+
+func (r *ring) setUp(port uint16) error {
+	program := headersFrom(port)
+	err := unix.SetsockoptSockFprog(r.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+	if err != nil {
+		return os.NewSyscallError("SO_ATTACH_FILTER", err)
+	}
+	if err := unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
+		return os.NewSyscallError("PACKET_VERSION", err)
+	}
+	// Loopback shows each packet as it leaves and as it comes.
+	if err := unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
+		return os.NewSyscallError("PACKET_IGNORE_OUTGOING", err)
+	}
+	err = unix.SetsockoptTpacketReq3(r.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq3{
+		Block_size: ringBlock, Block_nr: ringBlocks, Frame_size: ringFrame,
+		Frame_nr: ringBlock / ringFrame * ringBlocks, Retire_blk_tov: uint32(ringFlush.Milliseconds()),
+	})
+	if err != nil {
+		return os.NewSyscallError("PACKET_RX_RING", err)
+	}
+	if r.mem, err = unix.Mmap(r.fd, 0, ringBlock*ringBlocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return os.NewSyscallError("mmap", err)
+	}
+	all := uint16(unix.ETH_P_ALL)
+	if err := unix.Bind(r.fd, &unix.SockaddrLinklayer{Protocol: all<<8 | all>>8}); err != nil {
+		unix.Munmap(r.mem)
+		return os.NewSyscallError("bind AF_PACKET", err)
+	}
+	return nil
+}
+
+// headersFrom is a filter that keeps TCP packets from a port, of them the IP and TCP
+// headers alone. Later fragments and IPv6 extension headers are refused.
+func headersFrom(port uint16) []unix.SockFilter {
+	const drop = 255 // replaced by the distance to the last instruction
+	load := func(size, mode uint16, k uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | size | mode, K: k}
+	}
+	math := func(op uint16, k uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_ALU | op | unix.BPF_K, K: k}
+	}
+	equal := func(k uint32, yes, no uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
+	}
+	give := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_A}
+	p := []unix.SockFilter{
+		load(unix.BPF_B, unix.BPF_ABS, 0),
+		math(unix.BPF_RSH, 4),
+		equal(6, 13, 0), // to the IPv6 half
+		equal(4, 0, drop),
+		load(unix.BPF_B, unix.BPF_ABS, 9),
+		equal(unix.IPPROTO_TCP, 0, drop),
+		load(unix.BPF_H, unix.BPF_ABS, 6),
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: 0x1fff, Jt: drop},
+		{Code: unix.BPF_LDX | unix.BPF_B | unix.BPF_MSH, K: 0},
+		load(unix.BPF_H, unix.BPF_IND, 0),
+		equal(uint32(port), 0, drop),
+		load(unix.BPF_B, unix.BPF_IND, 12),
+		math(unix.BPF_AND, 0xf0),
+		math(unix.BPF_RSH, 2),
+		{Code: unix.BPF_ALU | unix.BPF_ADD | unix.BPF_X},
+		give,
+		load(unix.BPF_B, unix.BPF_ABS, 6),
+		equal(unix.IPPROTO_TCP, 0, drop),
+		load(unix.BPF_H, unix.BPF_ABS, 40),
+		equal(uint32(port), 0, drop),
+		load(unix.BPF_B, unix.BPF_ABS, 52),
+		math(unix.BPF_AND, 0xf0),
+		math(unix.BPF_RSH, 2),
+		math(unix.BPF_ADD, 40),
+		give,
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+	}
+	for i := range p {
+		to := uint8(len(p) - 1 - (i + 1))
+		if p[i].Jt == drop {
+			p[i].Jt = to
+		}
+		if p[i].Jf == drop {
+			p[i].Jf = to
+		}
+	}
+	return p
+}
+
+// run takes blocks as they are handed over, and at the end waits until what is in the
+// last one has been.
+func (r *ring) run() {
+	next := 0
+	wait := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN | unix.POLLERR}}
+	var end int64
+	for {
+		took := r.take(&next)
+		if end == 0 && r.stopping.Load() {
+			end = Now() + 2*int64(ringFlush)
+		}
+		if end != 0 && Now() > end && !took {
+			return
+		}
+		if !took {
+			unix.Poll(wait, int(ringFlush.Milliseconds()))
+		}
+	}
+}
+
+// take empties the blocks that are ours, and says whether there were any.
+func (r *ring) take(next *int) bool {
+	took := false
+	for {
+		block := r.mem[*next*ringBlock : (*next+1)*ringBlock]
+		status := (*uint32)(unsafe.Pointer(&block[blockStatus]))
+		if atomic.LoadUint32(status)&unix.TP_STATUS_USER == 0 {
+			return took
+		}
+		// A block that was filled across a step of the wall clock holds stamps of both
+		// sides of it.
+		e, _ := r.clocks.current()
+		stepped := r.seen != e
+		r.seen = e
+		at := binary.NativeEndian.Uint32(block[blockFirst:])
+		for range binary.NativeEndian.Uint32(block[blockPackets:]) {
+			packet := block[at:]
+			when := int64(binary.NativeEndian.Uint32(packet[packetSec:]))*1e9 +
+				int64(binary.NativeEndian.Uint32(packet[packetNsec:])) - e.offset
+			if stepped {
+				when = Unstamped
+			}
+			if packet[packetType] != unix.PACKET_OUTGOING {
+				net := uint32(binary.NativeEndian.Uint16(packet[packetNet:]))
+				snap := binary.NativeEndian.Uint32(packet[packetSnap:])
+				r.packet(packet[net:net+snap], int64(binary.NativeEndian.Uint32(packet[packetLen:])), when)
+			}
+			at += binary.NativeEndian.Uint32(packet[packetNext:])
+		}
+		atomic.StoreUint32(status, unix.TP_STATUS_KERNEL)
+		*next = (*next + 1) % ringBlocks
+		took = true
+	}
+}
+
+// packet takes in the headers of one packet that was length bytes long.
+func (r *ring) packet(h []byte, length, at int64) {
+	var head int
+	switch {
+	case len(h) >= 40 && h[0]>>4 == 4:
+		head = int(h[0]&0xf) * 4
+		// The length that IP states: links pad short packets.
+		if n := int64(binary.BigEndian.Uint16(h[2:])); n != 0 {
+			length = n
+		}
+	case len(h) >= 60 && h[0]>>4 == 6:
+		head = 40
+		if n := int64(binary.BigEndian.Uint16(h[4:])); n != 0 {
+			length = n + 40
+		}
+	default:
+		return
+	}
+	tcp := h[head:]
+	if len(tcp) < 20 {
+		return
+	}
+	ours := binary.BigEndian.Uint16(tcp[2:])
+	seq := binary.BigEndian.Uint32(tcp[4:])
+	n := length - int64(head) - int64(tcp[12]>>4)*4
+	const syn, ack = 0x02, 0x10
+	if tcp[13]&(syn|ack) == syn|ack {
+		r.flows[ours] = append(r.flows[ours], &flow{opened: at, isn: seq + 1})
+		return
+	}
+	if n <= 0 {
+		return
+	}
+	of := r.flows[ours]
+	if len(of) == 0 {
+		return // opened before us: not a connection of ours
+	}
+	of[len(of)-1].add(seq, n, at)
+}
+
+// close stops capturing and makes the flows ready to be asked.
+func (r *ring) close() {
+	r.stop.Do(func() {
+		r.stopping.Store(true)
+		r.done.Wait()
+		if s, err := unix.GetsockoptTpacketStatsV3(r.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
+			r.drops = int64(s.Drops)
+		}
+		unix.Munmap(r.mem)
+		unix.Close(r.fd)
+		for _, of := range r.flows {
+			for _, f := range of {
+				f.settle()
+			}
+		}
+	})
+}
+
+// stamps finds what the ring saw of an outcome. A port that was used again is told
+// apart by when each connection on it was opened.
+func (r *ring) stamps(s *sighting) []Stamp {
+	f := &flow{}
+	for _, c := range r.flows[s.port] {
+		if c.opened <= s.dialed {
+			f = c
+		}
+	}
+	return f.stamps(s.pieces)
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package loadgen
+
+import "errors"
+
+// ring exists on Linux only.
+type ring struct{ drops int64 }
+
+func openRing(uint16, *clocks) (*ring, error) {
+	return nil, errors.New("packet rings exist on Linux only")
+}
+
+func (*ring) close() {}
+
+func (*ring) stamps(*sighting) []Stamp { return nil }
