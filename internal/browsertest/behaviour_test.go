@@ -2,10 +2,12 @@ package browsertest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A press on a column's head puts the better end first and a second press the other;
@@ -117,5 +119,47 @@ func TestCopy(t *testing.T) {
 	}
 	for _, trouble := range p.noted() {
 		t.Error(trouble)
+	}
+}
+
+// A mark of the home page's chart tells its row to pointer and keys, and leads to it.
+func TestChartMarks(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.show(1280, "light")
+	p.visit(s.url("index.html"))
+	tip := func() string {
+		return eval[string](p, `(t => t.hidden ? "" : t.textContent)(document.querySelector(".tip"))`)
+	}
+	const marks = `[...document.querySelectorAll("svg.wide [data-row]")]`
+	if n := eval[int](p, marks+`.filter(m => m.tabIndex === 0).length`); n != 1 {
+		t.Errorf("%d marks are in the tab order; want one, and arrows for the rest", n)
+	}
+	eval[chromedp.Void](p, `document.querySelector("svg.wide [data-row][tabindex='0']").focus()`)
+	first := eval[string](p, `document.activeElement.dataset.row`)
+	if got := tip(); !strings.Contains(got, "output tok/s/GPU") || !strings.Contains(got, "tok/s per user") {
+		t.Errorf("on focus the tooltip says %q", got)
+	}
+	do(p, chromedp.KeyEvent(kb.ArrowRight))
+	second := eval[string](p, `document.activeElement.dataset.row`)
+	if second == first {
+		t.Error("the right arrow stays on the first mark")
+	}
+	do(p, chromedp.KeyEvent(kb.Escape))
+	if got := tip(); got != "" {
+		t.Errorf("after Escape the tooltip still says %q", got)
+	}
+	at := eval[[]float64](p, marks+`.filter(m => m.dataset.row === "`+first+`").map(m => m.getBoundingClientRect()).map(r => [r.x + r.width / 2, r.y + r.height / 2])[0]`)
+	do(p, chromedp.MouseEvent("mouseMoved", at[0], at[1]))
+	if got := tip(); !strings.Contains(got, "output tok/s/GPU") {
+		t.Errorf("under the pointer the tooltip says %q", got)
+	}
+	for _, f := range append(p.axe(), p.noted()...) {
+		t.Error(f)
+	}
+	do(p, chromedp.KeyEvent(kb.Enter))
+	p.settle()
+	if want := s.url("r/" + second + "/index.html"); eval[string](p, `location.href`) != want {
+		t.Errorf("Enter leads to %s; want %s", eval[string](p, `location.href`), want)
 	}
 }

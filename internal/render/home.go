@@ -40,6 +40,7 @@ type scatterView struct {
 	Keys         []key
 	Others       int
 	Front        string
+	Marks        map[string]mark // by row id
 }
 
 // key of one series.
@@ -360,6 +361,7 @@ func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, 
 		return nil, fmt.Errorf("scatter of %s: %w", drawn, err)
 	}
 	v.Narrow, v.Wide = template.HTML(narrow), template.HTML(wide)
+	v.Marks = s.marks(w, rows, withModel)
 	return v, nil
 }
 

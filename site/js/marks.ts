@@ -1,0 +1,104 @@
+// Makes the marks of a built chart answer to pointer, focus and keys: each tells its row
+// in a tooltip and opens its page. What it says stands in the page's tables too.
+
+/** What the page's JSON says of one row (render's mark). */
+export interface Mark {
+  name: string; // the cell
+  load: string; // such as c = 64
+  figures: string[]; // each with its unit and interval
+  verdict: string;
+  address: string; // of the row's page
+}
+
+/** Brings the marks of every drawing inside chart to life; marks are by row id. */
+export function explain(chart: HTMLElement, marks: Record<string, Mark>): void {
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  chart.append(tip);
+  let leaving: ReturnType<typeof setTimeout> | undefined;
+
+  const hide = () => { tip.hidden = true; };
+  const leave = () => { leaving = setTimeout(hide, 200); };
+  tip.addEventListener("pointerenter", () => clearTimeout(leaving));
+  tip.addEventListener("pointerleave", leave);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+
+  for (const drawing of chart.querySelectorAll<SVGSVGElement>("svg")) {
+    const all = [...drawing.querySelectorAll<SVGElement>("[data-row]")].filter((m) => marks[m.dataset["row"] ?? ""]);
+    if (all.length === 0) continue;
+    drawing.setAttribute("role", "group"); // its marks can now be reached, one by one
+    const series = [...new Set(all.map((m) => m.dataset["cell"]))].map((cell) => all.filter((m) => m.dataset["cell"] === cell));
+    for (const element of all) {
+      const mark = marks[element.dataset["row"] ?? ""];
+      if (!mark) continue;
+      element.setAttribute("role", "link");
+      element.setAttribute("tabindex", element === all[0] ? "0" : "-1");
+      element.setAttribute("aria-label", [`${mark.name}, ${mark.load}`, ...mark.figures, mark.verdict].join("; "));
+      const show = () => {
+        clearTimeout(leaving);
+        fill(tip, mark);
+        place(tip, element, chart);
+      };
+      element.addEventListener("pointerenter", show);
+      element.addEventListener("pointerleave", leave);
+      element.addEventListener("click", show); // a tap
+      element.addEventListener("focus", show);
+      element.addEventListener("blur", leave);
+      element.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") location.assign(mark.address);
+        const next = neighbour(series, element, event.key);
+        if (!next) return;
+        event.preventDefault();
+        for (const m of all) m.setAttribute("tabindex", m === next ? "0" : "-1");
+        next.focus();
+      });
+    }
+  }
+}
+
+// neighbour is the mark that an arrow leads to: left and right along a series, up and
+// down to the same place in the next one.
+function neighbour(series: SVGElement[][], from: SVGElement, key: string): SVGElement | undefined {
+  const line = series.findIndex((s) => s.includes(from));
+  const at = series[line]?.indexOf(from) ?? 0;
+  switch (key) {
+    case "ArrowLeft": return series[line]?.[at - 1];
+    case "ArrowRight": return series[line]?.[at + 1];
+    case "ArrowUp": return near(series[line - 1], at);
+    case "ArrowDown": return near(series[line + 1], at);
+    default: return undefined;
+  }
+}
+
+function near(series: SVGElement[] | undefined, at: number): SVGElement | undefined {
+  return series?.[Math.min(at, series.length - 1)];
+}
+
+function fill(tip: HTMLElement, mark: Mark): void {
+  const name = document.createElement("strong");
+  name.textContent = `${mark.name}, ${mark.load}`;
+  const link = document.createElement("a");
+  link.href = mark.address;
+  link.textContent = `${mark.verdict}: the row`;
+  tip.replaceChildren(name, ...mark.figures.map(line), link);
+}
+
+function line(text: string): HTMLElement {
+  const p = document.createElement("p");
+  p.textContent = text;
+  return p;
+}
+
+// place puts the tooltip above its mark, or below where there is no room, inside the
+// window.
+function place(tip: HTMLElement, mark: Element, chart: HTMLElement): void {
+  tip.hidden = false;
+  const at = mark.getBoundingClientRect();
+  const home = chart.getBoundingClientRect();
+  const size = tip.getBoundingClientRect();
+  const left = Math.max(8, Math.min(at.left + at.width / 2 - size.width / 2, document.documentElement.clientWidth - size.width - 8));
+  const above = at.top - size.height - 8;
+  tip.style.left = `${left - home.left}px`;
+  tip.style.top = `${(above > 0 ? above : at.bottom + 8) - home.top}px`;
+}
