@@ -14,15 +14,27 @@ type Corpus struct {
 	Samples map[string]string
 	// Figures maps a run of figures to the id of the row that measured it.
 	Figures map[string]string
+	// Loads maps a recipe with a shape to its rows at every concurrency.
+	Loads map[string][]Load
+}
+
+// Load is what a row says of one concurrency.
+type Load struct {
+	ID          string
+	Concurrency int64
+	TPOT        float64       // p50, ms
+	Interval    *row.Interval // of TPOT
+	Batch       float64       // mean, by Little's law
 }
 
 // NewCorpus is a corpus without rows.
 func NewCorpus() *Corpus {
-	return &Corpus{Prompts: map[string]string{}, Samples: map[string]string{}, Figures: map[string]string{}}
+	return &Corpus{Prompts: map[string]string{}, Samples: map[string]string{}, Figures: map[string]string{},
+		Loads: map[string][]Load{}}
 }
 
 // Add takes a row in; what an earlier row has already stays that row's.
-func (c *Corpus) Add(r *row.Row, samples []row.Sample) {
+func (c *Corpus) Add(report *row.Report, r *row.Row, samples []row.Sample) {
 	put := func(m map[string]string, key string) {
 		if _, ok := m[key]; !ok && key != "" && m != nil {
 			m[key] = r.ID
@@ -33,6 +45,9 @@ func (c *Corpus) Add(r *row.Row, samples []row.Sample) {
 	}
 	put(c.Samples, r.Samples.SHA256)
 	put(c.Figures, fingerprint(r))
+	if key, load, ok := loadOf(report, r); ok && c.Loads != nil {
+		c.Loads[key] = append(c.Loads[key], load)
+	}
 }
 
 // fingerprint is a run of figures that two honest rows never share: means and rates

@@ -200,10 +200,33 @@ func TestPlantedDefects(t *testing.T) {
 		{"the first call is not apart", sealed(func(m *made) { m.samples[0][0].Phase = row.PhaseWarm }),
 			"warm", gate.Fail, "0 requests in phase first", nil},
 		{"a concurrency that was not offered", sealed(func(m *made) { m.report.Rows[0].Workload.Load.Concurrency = p(8) }),
-			"little", gate.Fail, "were in flight on average where 8 were stated", nil},
-		{"no recipe", sealed(func(m *made) { m.report.AsItWas = nil }), "ceiling", gate.Unjudged, "missing a recipe", nil},
+			"little", gate.Fail, "were in flight on average where 8 were stated",
+			map[string]gate.Answer{"queue": gate.Warn}},
+		{"no recipe", sealed(func(m *made) { m.report.AsItWas = nil }), "ceiling", gate.Unjudged, "missing a recipe",
+			map[string]gate.Answer{"denominator": gate.NotApplicable}},
 		{"an unknown dtype", sealed(func(m *made) { m.report.AsItWas.Recipe.Weights.Dtype = "int3" }),
 			"ceiling", gate.Unjudged, "int3", nil},
+		{"a client that was late", sealed(func(m *made) { m.report.Client.Selftest.ITLErrorNS.P99 = 300_000 }),
+			"client", gate.Fail, "the client's own ITL error p99 is 300 µs", nil},
+		{"a client late with first tokens", sealed(func(m *made) { m.report.Client.Selftest.TTFTErrorNS.P99 = 300_000 }),
+			"client", gate.Fail, "the client's own TTFT error p99 is 300 µs", nil},
+		{"no selftest", sealed(func(m *made) { m.report.Client.Selftest = nil }), "client", gate.Unjudged, "missing a selftest", nil},
+		{"a selftest of fewer streams", sealed(func(m *made) { m.report.Client.Selftest.Streams = 2 }),
+			"client", gate.Unjudged, "missing a selftest with 4 streams: it ran with 2", nil},
+		{"chunks without a stamp", sealed(func(m *made) {
+			for i := range m.samples[0] {
+				m.samples[0][i].T[5] = row.NoStamp
+			}
+		}), "client", gate.Fail, "120 of 3840 chunks have no stamp", nil},
+		{"a queue of requests", func(m *made, t *testing.T) fstest.MapFS {
+			return make1(1, rowtest.Options{Slots: 2}).files(t)
+		}, "queue", gate.Warn, "queue-bound: at most 2 of 4 streams", nil},
+		{"two GPU counts", sealed(func(m *made) {
+			m.report.Receipt.Devices = append(m.report.Receipt.Devices, m.report.Receipt.Devices[0])
+		}), "denominator", gate.Fail, "two counts: the server holds 2 GPUs, and the per-GPU figures are over 1", nil},
+		{"devices unknown", sealed(func(m *made) { m.report.Receipt.Devices = nil }), "denominator", gate.Unjudged, "missing the devices", nil},
+		{"speculation that the recipe does not state", sealed(func(m *made) { drafts(m, 100, 300, 100) }),
+			"speculation", gate.Fail, "states no speculation, and the server counted", nil},
 		{"one repeat", func(m *made, t *testing.T) fstest.MapFS {
 			return make1(1, rowtest.Options{Repeats: 1}).files(t)
 		}, "repeats", gate.Warn, "1 repeat: shown, and not ranked", nil},
@@ -254,26 +277,47 @@ func TestAPromptOfAnotherRow(t *testing.T) {
 func TestSpeculationRaisesTheRoof(t *testing.T) {
 	m := make1(1, rowtest.Options{Slowness: 0.6})
 	m.report.AsItWas.Recipe.Speculation = &row.Speculation{Method: "eagle3", DraftTokens: 3}
-	m.seal()
-	ceiling := func() gate.Result {
+	answer := func(name string) gate.Result {
+		m.seal()
 		for _, r := range judge(t, m.files(t), nil)[0] {
-			if r.Gate == "ceiling" {
+			if r.Gate == name {
 				return r
 			}
 		}
 		return gate.Result{}
 	}
+	ceiling := func() gate.Result { return answer("ceiling") }
+	if r := answer("speculation"); r.Answer != gate.Unjudged {
+		t.Errorf("without draft counters: %v %s", r.Answer, r.Reason)
+	}
 	if r := ceiling(); r.Answer != gate.Unjudged {
 		t.Errorf("without draft counters: %v %s", r.Answer, r.Reason)
 	}
-	for i := range m.evidence[1].Metrics {
-		n := float64(100 * i)
-		v := m.evidence[1].Metrics[i].Values
-		v["vllm:spec_decode_num_drafts_total"], v["vllm:spec_decode_num_draft_tokens_total"], v["vllm:spec_decode_num_accepted_tokens_total"] = n, 3*n, n
-	}
-	m.seal()
+	drafts(m, 100, 300, 100)
 	if r := ceiling(); r.Answer != gate.Pass {
 		t.Errorf("two tokens a step: %v %s", r.Answer, r.Reason)
+	}
+	if r := answer("speculation"); r.Answer != gate.Pass {
+		t.Errorf("two tokens a step: %v %s", r.Answer, r.Reason)
+	}
+	drafts(m, 100, 300, 200)
+	if r := answer("speculation"); r.Answer != gate.Fail || !strings.Contains(r.Reason, "3 tokens a step on random prompts") {
+		t.Errorf("a loop: %v %s", r.Answer, r.Reason)
+	}
+	drafts(m, 100, 300, 400)
+	if r := answer("speculation"); r.Answer != gate.Fail || !strings.Contains(r.Reason, "at most 4 can come") {
+		t.Errorf("more than drafted: %v %s", r.Answer, r.Reason)
+	}
+}
+
+// drafts lets the draft counters rise with each reading.
+func drafts(m *made, drafts, tokens, accepted float64) {
+	for i := range m.evidence[1].Metrics {
+		n := float64(i)
+		v := m.evidence[1].Metrics[i].Values
+		v["vllm:spec_decode_num_drafts_total"] = n * drafts
+		v["vllm:spec_decode_num_draft_tokens_total"] = n * tokens
+		v["vllm:spec_decode_num_accepted_tokens_total"] = n * accepted
 	}
 }
 
@@ -281,7 +325,7 @@ func TestSpeculationRaisesTheRoof(t *testing.T) {
 func TestSyntheticRowsAreVerified(t *testing.T) {
 	for seed := range uint64(50) {
 		c := []int64{1, 2, 4, 8, 16}[seed%5]
-		o := rowtest.Options{Repeats: 3, Warmup: 1 + int64(seed%2), Slowness: 1.1 + float64(seed%7)/5}
+		o := rowtest.Options{Repeats: 3, Requests: 3 * c, Warmup: 1 + int64(seed%2), Slowness: 1.1 + float64(seed%7)/5}
 		if seed%2 == 1 {
 			o.Protocol, o.Iters = row.Passes, 2
 		}
@@ -304,6 +348,81 @@ func blocking(results []gate.Result) string {
 		}
 	}
 	return strings.Join(out, "; ")
+}
+
+// Two rows of one recipe: TPOT falls from c=64 to c=128 by more than both intervals can
+// explain, while the batch grew.
+func TestNeighbours(t *testing.T) {
+	results := func(low, high, slowLow, slowHigh float64, repeats int64) gate.Result {
+		make2 := func(seed uint64, c int64, slow float64) *made {
+			return make1(seed, rowtest.Options{Cells: []rowtest.Cell{{ISL: 16, OSL: 8, Concurrency: c}}, Slowness: slow,
+				Protocol: row.Passes, Repeats: repeats, Warmup: 1})
+		}
+		corpus := gate.NewCorpus()
+		m := make2(1, int64(low), slowLow)
+		corpus.Add(m.report, &m.report.Rows[0], m.samples[0])
+		m = make2(2, int64(high), slowHigh)
+		corpus.Add(m.report, &m.report.Rows[0], m.samples[0])
+		for _, r := range judge(t, m.files(t), corpus)[0] {
+			if r.Gate == "neighbours" {
+				return r
+			}
+		}
+		return gate.Result{}
+	}
+	for _, c := range []struct {
+		name                         string
+		low, high, slowLow, slowHigh float64
+		repeats                      int64
+		want                         gate.Answer
+		reason                       string
+	}{
+		{"rises", 64, 128, 1.3, 1.3, 3, gate.Pass, "TPOT does not fall"},
+		{"falls far", 64, 128, 40, 1.3, 3, gate.Fail, "TPOT p50 falls from"},
+		{"falls at a small concurrency", 4, 8, 3, 1.3, 3, gate.Warn, "TPOT p50 falls from"},
+		{"falls without intervals", 64, 128, 40, 1.3, 1, gate.Warn, "TPOT p50 falls from"},
+	} {
+		if r := results(c.low, c.high, c.slowLow, c.slowHigh, c.repeats); r.Answer != c.want || !strings.Contains(r.Reason, c.reason) {
+			t.Errorf("%s: %v %s", c.name, r.Answer, r.Reason)
+		}
+	}
+	m := make1(1, rowtest.Options{})
+	for _, r := range judge(t, m.files(t), gate.NewCorpus())[0] {
+		if r.Gate == "neighbours" && r.Answer != gate.NotApplicable {
+			t.Errorf("alone: %v %s", r.Answer, r.Reason)
+		}
+	}
+}
+
+// A copy under another id has the same samples, or where they were changed the same
+// figures.
+func TestCopied(t *testing.T) {
+	m := make1(1, rowtest.Options{})
+	corpus := gate.NewCorpus()
+	corpus.Add(m.report, &m.report.Rows[0], m.samples[0])
+	ask := func() gate.Result {
+		for _, r := range judge(t, m.files(t), corpus)[0] {
+			if r.Gate == "copied" {
+				return r
+			}
+		}
+		return gate.Result{}
+	}
+	if r := ask(); r.Answer != gate.Pass {
+		t.Errorf("the row itself: %v %s", r.Answer, r.Reason)
+	}
+	m.report.Receipt.Host.CPU = "another"
+	m.seal()
+	if r := ask(); r.Answer != gate.Fail || !strings.Contains(r.Reason, "the same samples file proves row") {
+		t.Errorf("a copy: %v %s", r.Answer, r.Reason)
+	}
+	for i := range m.samples[0] {
+		m.samples[0][i].Prompt = "f" + m.samples[0][i].Prompt[1:]
+	}
+	m.seal()
+	if r := ask(); r.Answer != gate.Fail || !strings.Contains(r.Reason, "the same run of figures stands in row") {
+		t.Errorf("a copy with other prompts: %v %s", r.Answer, r.Reason)
+	}
 }
 
 func TestNamesInOrder(t *testing.T) {

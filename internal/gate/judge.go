@@ -7,9 +7,9 @@ var judges = []struct {
 	judge func(*Input) Result
 }{
 	{"schema", schema}, {"recompute", recompute}, {"complete", complete}, {"lengths", lengths},
-	{"counted", counted}, {"cold", cold}, {"warm", warm}, {"client", nil}, {"little", little},
-	{"ceiling", ceiling}, {"label", nil}, {"copied", copied}, {"speculation", nil}, {"queue", nil},
-	{"neighbours", nil}, {"repeats", repeats}, {"host", nil}, {"denominator", nil}, {"dates", dates},
+	{"counted", counted}, {"cold", cold}, {"warm", warm}, {"client", client}, {"little", little},
+	{"ceiling", ceiling}, {"label", nil}, {"copied", copied}, {"speculation", speculation}, {"queue", queue},
+	{"neighbours", neighbours}, {"repeats", repeats}, {"host", nil}, {"denominator", denominator}, {"dates", dates},
 }
 
 // Names of the gates in the order in which they are shown.

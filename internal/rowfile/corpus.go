@@ -46,6 +46,6 @@ func (p *Published) Add(b *Bundle, file string) {
 		if _, ok := p.Files[d.Row.ID]; !ok {
 			p.Files[d.Row.ID] = file
 		}
-		p.Corpus.Add(d.Row, d.Samples)
+		p.Corpus.Add(b.Report, d.Row, d.Samples)
 	}
 }

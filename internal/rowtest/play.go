@@ -122,7 +122,8 @@ func (r *run) phase() (string, int64) {
 
 // turn is one iteration of the engine: a prompt if one waits, else a decode step.
 func (r *run) turn(now int64) int64 {
-	if len(r.waiting) > 0 && (len(r.running) == 0 || r.waiting[0].sample.Sent <= now) {
+	free := r.e.o.Slots == 0 || int64(len(r.running)) < r.e.o.Slots
+	if len(r.waiting) > 0 && free && (len(r.running) == 0 || r.waiting[0].sample.Sent <= now) {
 		q := r.waiting[0]
 		r.waiting = r.waiting[1:]
 		now = max(now, q.sample.Sent) + r.e.prefill + r.e.random.Int64N(200)

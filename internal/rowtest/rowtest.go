@@ -32,6 +32,7 @@ type Options struct {
 	MeasuredAt string
 	Simulated  bool    // the row is of the embedded engine and names no recipe
 	Slowness   float64 // over the hard roof; 0: 1.3
+	Slots      int64   // requests that the engine runs at once; 0: all
 }
 
 func (o Options) withDefaults() Options {
