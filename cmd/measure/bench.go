@@ -93,7 +93,7 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		return exitFailed, err
 	}
 
-	sw := &sweep{o: o, srv: srv, ref: srv.ref(), extra: said}
+	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), extra: said}
 	receipt, runEvidence := host.Receipt(ctx, sw.ref)
 	runEvidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
 	if srv.simulated() {

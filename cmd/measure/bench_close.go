@@ -83,7 +83,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		for _, m := range mends {
 			fmt.Fprintln(w, "  "+m)
 		}
-		fmt.Fprintln(w, "  "+s.verifying())
+		fmt.Fprintln(w, "  "+s.verifying(&out.report.Receipt))
 	}
 	if s.o.verbose {
 		memory(w, out)
@@ -119,24 +119,36 @@ func memory(w io.Writer, out *output) {
 	say("most held on one device", device)
 }
 
-// verifying is this run's own command with what the gates need added.
-func (s *sweep) verifying() string {
+// verifying is this run's own command with what the gates, and then publish, ask for.
+func (s *sweep) verifying(r *row.Receipt) string {
 	words := slices.Clone(s.o.command)
 	add := func(name, val string) {
 		if !slices.ContainsFunc(words, func(w string) bool { return w == name || strings.HasPrefix(w, name+"=") }) {
 			words = append(words, name, val)
 		}
 	}
-	add("--recipe", "MODEL/TARGET/STRATEGY/ENGINE")
-	if s.o.protocol == row.Passes && !slices.Contains(words, "--iters") {
-		add("--num-prompts", "auto")
-	}
+	add("--recipe", s.likelyRecipe(r))
 	add("--repeats", "3")
 	add("--output", "run")
 	for i, w := range words {
 		words[i] = shellQuote(w)
 	}
 	return strings.Join(words, " ")
+}
+
+// likelyRecipe is the first recipe of the model on the engine and the device that the
+// server runs on, or the form of one.
+func (s *sweep) likelyRecipe(r *row.Receipt) string {
+	used := slices.DeleteFunc(slices.Clone(r.Devices), func(d row.Device) bool { return !d.Used })
+	_, id := s.cat.ModelByName(s.srv.model)
+	for _, key := range recipesOf(s.cat, id) {
+		parts := strings.Split(key, "/")
+		t, ok := s.cat.Target(parts[1])
+		if ok && parts[3] == s.srv.engine && len(used) > 0 && int64(len(used)) == t.Count && used[0].Name == t.Device {
+			return key
+		}
+	}
+	return "MODEL/TARGET/STRATEGY/ENGINE"
 }
 
 // ofRoof is the hard floor of a decode step in percent of the measured TPOT, at the

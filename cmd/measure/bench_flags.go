@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rowproof/internal/engine"
+	"rowproof/internal/loadgen"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 )
@@ -62,7 +63,7 @@ type benchOptions struct {
 var (
 	benchEndpoints = []string{engine.PathCompletions, engine.PathChat}
 	benchDevices   = []string{"auto", "cuda", "rocm", "cpu"}
-	benchStamps    = []string{"ktime", "read"}
+	benchStamps    = []string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead}
 	benchEngines   = []string{engine.VLLM, engine.SGLang, plainOpenAI}
 )
 
@@ -279,7 +280,7 @@ func (o *benchOptions) declare(c collector) *inputs {
 	c.StringVar(&in.keyFile, "api-key-file", "", "`FILE` that holds the API key; else OPENAI_API_KEY, and no key when that is unset")
 	c.BoolVar(&o.insecure, "insecure", false, "accept any certificate of an https server")
 	c.span("timeout", &o.timeout, "10m", "longest a request may take; an answer that falls silent for a minute ends sooner", false)
-	c.choice("stamps", &o.stamps, "", benchStamps, "where arrival times come from: ktime (the kernel) or read; without it the best there is")
+	c.choice("stamps", &o.stamps, "", benchStamps, "where arrival times come from: ring (a packet ring), ktime (the kernel) or read; without it the best there is")
 
 	c.choice("device", &in.device, "auto", benchDevices, "what the server must run on: auto, cuda, rocm or cpu; held against the receipt")
 	c.StringVar(&o.output, "output", "", "write `PREFIX`.csv, PREFIX.json, samples and evidence as rows complete")

@@ -101,7 +101,7 @@ func TestBenchTellsEveryWrongFlagAtOnce(t *testing.T) {
 	_, code, done := parseBench([]string{
 		"--cells", "12x", "--concurrency", "0,4", "--warmup", "-1", "--iters=0", "--kvcache", "--num-prompts", "few",
 		"--duration", "1.5s", "--base-url", "localhost:8000", "--header", "sk-verysecret", "--extra-body", `{"stream":false}`,
-		"--recipe", "llama", "--stamps", "ring", "--endpoint", "/generate", "--seed", "-4", "--timeout", "soon", "--device", "tpu",
+		"--recipe", "llama", "--stamps", "tsc", "--endpoint", "/generate", "--seed", "-4", "--timeout", "soon", "--device", "tpu",
 		"--api-key-file", "/no/such/file", "--unique-prompts", "--repeat-prompts", "--isl", "5", "--output", "out/",
 	}, streams{err: &stderr, out: &stderr})
 	if !done || code != exitUsage {
@@ -119,7 +119,7 @@ func TestBenchTellsEveryWrongFlagAtOnce(t *testing.T) {
 		`--header (masked): want NAME:VALUE`,
 		"stream is set by bench itself",
 		"--recipe llama: want MODEL/TARGET/STRATEGY/ENGINE",
-		"--stamps ring: want ktime or read",
+		"--stamps tsc: want ring or ktime or read",
 		"--endpoint /generate: want /v1/completions or /v1/chat/completions",
 		"--seed -4: want a whole number",
 		"--timeout soon: want a time above zero",

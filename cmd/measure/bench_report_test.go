@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rowproof/data"
 	"rowproof/internal/row"
 )
 
@@ -80,5 +81,23 @@ func TestReasonsStayOnOneLine(t *testing.T) {
 	}
 	if _, err := csv.NewReader(strings.NewReader(oneCell("a,b \"c\"\nd") + "\n")).Read(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestUnverifiedRunIsToldTheLikelyRecipe(t *testing.T) {
+	c, err := readCatalog(data.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := parsed(t, "--base-url", "http://127.0.0.1:8000", "--header", "X-A: b c", "--repeats=5")
+	s := &sweep{o: o, cat: c, srv: &server{model: "meta-llama/Llama-3.1-8B", engine: "vllm"}}
+	receipt := row.Receipt{Devices: []row.Device{{Name: "NVIDIA H200", Used: true}, {Index: 1, Name: "NVIDIA H200"}}}
+	want := "measure bench --base-url http://127.0.0.1:8000 --header 'X-A: (masked)' --repeats=5 --recipe llama-3.1-8b/h200-sxm/latency/vllm --output run"
+	if got := s.verifying(&receipt); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	receipt.Devices = nil
+	if got := s.verifying(&receipt); !strings.Contains(got, " --recipe MODEL/TARGET/STRATEGY/ENGINE ") {
+		t.Errorf("a recipe was guessed without a device: %s", got)
 	}
 }

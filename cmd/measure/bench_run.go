@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"rowproof/internal/catalog"
 	"rowproof/internal/engine"
 	"rowproof/internal/host"
 	"rowproof/internal/loadgen"
@@ -18,6 +19,7 @@ import (
 type sweep struct {
 	o       *benchOptions
 	srv     *server
+	cat     *catalog.Catalog
 	ref     host.ServerRef
 	gpus    int64 // 0: unknown
 	started string
