@@ -7,6 +7,7 @@ package catalog
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -73,6 +74,9 @@ func (l *loader) problem(name, format string, args ...any) {
 func (l *loader) folder(root string, depth int, read func(ids []string, f *file, data []byte)) {
 	found := 0
 	err := fs.WalkDir(l.fsys, root, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && name == root {
+			return fs.SkipAll
+		}
 		if err != nil {
 			l.problem(name, "cannot be read: %v", err)
 			return nil

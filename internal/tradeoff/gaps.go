@@ -153,12 +153,13 @@ func recipeGaps(c Catalog, id string, rows []Measured, best map[scope]leader) []
 			break
 		}
 		var open []load
-		have, weak := 0, 0
+		var have []int64
+		weak := 0
 		for _, n := range ladder {
 			l := load{s[0], s[1], n}
 			switch {
 			case measured[l]:
-				have++
+				have = append(have, n)
 				continue
 			case unranked[l]:
 				weak++
@@ -173,7 +174,7 @@ func recipeGaps(c Catalog, id string, rows []Measured, best map[scope]leader) []
 }
 
 // shapeGap describes the open loads of one shape, ok = false when none of them can run.
-func shapeGap(c Catalog, id string, open []load, have, weak int, known bool, best map[scope]leader) (Gap, bool) {
+func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known bool, best map[scope]leader) (Gap, bool) {
 	p := parts(id)
 	r := c.Recipes[id]
 	g := Gap{Recipe: id, Model: p.model, Target: p.target, Strategy: p.strategy, Engine: p.engine, GPUs: r.GPUs()}
@@ -187,8 +188,14 @@ func shapeGap(c Catalog, id string, open []load, have, weak int, known bool, bes
 			continue // does not fit: more streams than the cache holds
 		}
 		kept = append(kept, l)
-		top.perUser = max(top.perUser, f.perUser)
-		top.perGPU = max(top.perGPU, f.perGPU)
+		// More streams never speed up one of them, and fewer never serve more together:
+		// what this recipe has measured already says all that a load on the same side can.
+		if len(have) == 0 || l.concurrency < slices.Min(have) {
+			top.perUser = max(top.perUser, f.perUser)
+		}
+		if len(have) == 0 || l.concurrency > slices.Max(have) {
+			top.perGPU = max(top.perGPU, f.perGPU)
+		}
 		requests := max(leastTimed, leastWaves*l.concurrency)
 		waves := float64((requests+l.concurrency-1)/l.concurrency + warmupWaves)
 		seconds += minRepeats * float64(waves*f.waveSeconds) / efficiency
@@ -206,7 +213,7 @@ func shapeGap(c Catalog, id string, open []load, have, weak int, known bool, bes
 		g.Kind = GapRecipe
 	case weak == len(kept):
 		g.Kind = GapRank
-	case have+weak > 0:
+	case len(have)+weak > 0:
 		g.Kind = GapLoad
 	default:
 		g.Kind = GapShape

@@ -143,6 +143,24 @@ func TestGapMinutes(t *testing.T) {
 	}
 }
 
+// A load between two that the recipe has measured wins nothing; one above the highest
+// may serve more together.
+func TestGapsBetweenMeasuredLoads(t *testing.T) {
+	rows := []Measured{ranked("m/t/latency/vllm", 1, 100, 100), ranked("m/t/latency/vllm", 16, 50, 700)}
+	var inner, outer []Measured
+	inner = append(rows, ranked("m/t/latency/vllm", 64, 20, 1000))
+	g := find(t, Gaps(known(), inner), "m/t/latency/vllm", "1024:256")
+	if !slices.Equal(g.Loads, []int64{4}) || len(g.Changes) != 0 ||
+		g.Why != "It cannot take rank 1, but where latency gives way to throughput is read between measured loads." {
+		t.Errorf("between: %+v", g)
+	}
+	outer = append(rows, ranked("m/t/latency/vllm", 4, 80, 300))
+	g = find(t, Gaps(known(), outer), "m/t/latency/vllm", "1024:256")
+	if !slices.Equal(g.Loads, []int64{64}) || !slices.Equal(g.Changes, []string{"m at 1024:256, output tok/s per GPU"}) {
+		t.Errorf("above: %+v", g)
+	}
+}
+
 // A gap whose roof lies below what leads changes nothing and comes last.
 func TestGapsThatCannotWin(t *testing.T) {
 	rows := []Measured{}
