@@ -88,12 +88,12 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	if srv.simulated() && !own {
 		fmt.Fprintf(s.err, "%s: that server is the embedded engine\n", simulatedNote)
 	}
-	said, stamps, err := srv.calibrate(ctx, o)
+	cal, err := srv.calibrate(ctx, o)
 	if err != nil {
 		return exitFailed, err
 	}
 
-	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), extra: said}
+	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), answer: cal.answer, extra: cal.notes}
 	receipt, runEvidence := host.Receipt(ctx, sw.ref)
 	runEvidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
 	if srv.simulated() {
@@ -109,7 +109,7 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	}
 
 	plan := o.plan()
-	client := row.Client{Stamps: stamps}
+	client := row.Client{Stamps: cal.stamps}
 	if !own {
 		most := 0
 		for _, p := range plan {

@@ -49,17 +49,19 @@ const (
 
 // calibration asks a server a few short requests before the first row.
 type calibration struct {
-	s      *server
-	o      *benchOptions
-	w      row.Workload
-	stamps string // which stamps the client has here
+	s *server
+	o *benchOptions
+	w row.Workload
+
+	stamps string      // which stamps the client has here
+	answer *row.Sample // the first that succeeded
+	notes  []string    // what every row should say of it
 }
 
 // calibrate finds how this server takes prompts, and whether it takes ignore_eos. It
-// tries what is exact first: ids, then text measured by the server's own usage. It
-// returns what the rows should say of it. A server that refuses everything is measured
-// all the same: its rows carry its words.
-func (s *server) calibrate(ctx context.Context, o *benchOptions) (notes []string, stamps string, err error) {
+// tries what is exact first: ids, then text measured by the server's own usage. A server
+// that refuses everything is measured all the same: its rows carry its words.
+func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, error) {
 	c := &calibration{s: s, o: o, w: row.Workload{Endpoint: o.endpoint, OSL: 2, Sampling: o.sampling}}
 	ids, text := form{}, form{words: words, perWord: 1}
 	forms := []form{ids, text}
@@ -70,24 +72,26 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (notes []string
 		for _, c.w.Sampling.IgnoreEOS = range slices.Compact([]bool{o.sampling.IgnoreEOS, false}) {
 			sample, err := c.random(ctx, fewWords)
 			if err != nil {
-				return nil, "", err
+				return nil, err
 			}
 			if !sample.OK() {
 				continue
 			}
+			c.answer = &sample
 			if o.sampling.IgnoreEOS && !c.w.Sampling.IgnoreEOS {
-				notes = append(notes, "the server refuses ignore_eos: outputs may end early")
+				c.notes = append(c.notes, "the server refuses ignore_eos: outputs may end early")
 			}
 			o.sampling.IgnoreEOS = c.w.Sampling.IgnoreEOS
-			if s.form.words != nil {
-				note, err := c.measureWords(ctx, sample.ISL)
-				return append(notes, note), c.stamps, err
+			if s.form.words == nil {
+				return c, nil
 			}
-			return notes, c.stamps, nil
+			note, err := c.measureWords(ctx, sample.ISL)
+			c.notes = append(c.notes, note)
+			return c, err
 		}
 	}
 	s.form = forms[0]
-	return nil, c.stamps, nil
+	return c, nil
 }
 
 // measureWords finds how many tokens words make here. few is what the server said of

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -194,16 +195,28 @@ func (s *sweep) announce(w io.Writer, plan []planned, r *row.Report) {
 	if s.srv.simulated() {
 		return
 	}
-	var closed []string
-	if r.Recipe == "" {
-		closed = append(closed, "label and ceiling (no --recipe)")
-	}
-	if len(r.Receipt.Devices) == 0 {
-		closed = append(closed, "host (no device could be read here)")
-	}
+	closed := s.closedGates(r)
 	if len(closed) > 0 {
 		fmt.Fprintf(w, "gates that can't be judged: %s\n", strings.Join(closed, "; "))
 	}
+}
+
+// closedGates foretells which gates will lack their evidence, and why.
+func (s *sweep) closedGates(r *row.Report) []string {
+	var closed []string
+	add := func(is bool, text string) {
+		if is {
+			closed = append(closed, text)
+		}
+	}
+	unread := r.Receipt.Unread
+	add(r.Recipe == "", "label and ceiling (no --recipe)")
+	add(r.Recipe != "" && len(r.Receipt.Engine.Arguments) == 0, "label ("+unread["engine.arguments"]+")")
+	add(r.Client.Selftest == nil, "client (no selftest)")
+	add(s.answer != nil && s.answer.ISL == nil, "lengths and counted (the server reports no usage)")
+	add(s.answer != nil && s.answer.Cached == nil && !s.srv.metrics, "cold (the server tells of cached tokens neither in its usage nor in /metrics)")
+	add(len(r.Receipt.Devices) == 0, "host ("+cmp.Or(unread["devices"], "no device could be read here")+")")
+	return closed
 }
 
 // details are the -v lines: what the receipt says, and what could not be read.

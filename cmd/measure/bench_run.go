@@ -21,7 +21,8 @@ type sweep struct {
 	srv     *server
 	cat     *catalog.Catalog
 	ref     host.ServerRef
-	gpus    int64 // 0: unknown
+	answer  *row.Sample // of a short request before the first row; nil when none succeeded
+	gpus    int64       // 0: unknown
 	started string
 	used    used
 	extra   []string       // notes that every row carries

@@ -28,6 +28,7 @@ type server struct {
 	engine    string          // "" unknown
 	version   string
 	arguments map[string]string // what it reports of its settings
+	metrics   bool              // it exposes counters
 	extra     map[string]json.RawMessage
 	form      form
 }
@@ -61,7 +62,7 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 	}
 	s := &server{
 		base: o.base, header: o.header, insecure: o.insecure,
-		engine: said.Engine, version: said.Version, arguments: settings(said.Info), extra: map[string]json.RawMessage{},
+		engine: said.Engine, version: said.Version, arguments: settings(said.Info), metrics: said.Metrics, extra: map[string]json.RawMessage{},
 	}
 	if strings.HasPrefix(s.engine, "unknown") {
 		s.engine = ""

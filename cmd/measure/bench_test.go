@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"io"
@@ -198,7 +199,7 @@ func TestBenchAgainstAServer(t *testing.T) {
 	if r.Rows[1].Workload.Sampling.Temperature != "0.5" || !strings.Contains(stdout, "device=cuda (stated; no receipt shows it)") {
 		t.Errorf("workload %+v", r.Rows[1].Workload)
 	}
-	if !strings.Contains(stderr, "gates that can't be judged: label and ceiling (no --recipe)") || !strings.Contains(stderr, "To verify what is unverified:") {
+	if !strings.Contains(stderr, "gates that can't be judged: label and ceiling (no --recipe); cold (the server tells of cached tokens neither in its usage nor in /metrics); host (") || !strings.Contains(stderr, "To verify what is unverified:") {
 		t.Errorf("stderr %s", stderr)
 	}
 	for _, name := range []string{prefix + ".json", prefix + ".csv"} {
@@ -208,6 +209,40 @@ func TestBenchAgainstAServer(t *testing.T) {
 	}
 	if missing := r.Rows[0].Missing["output_tok_s_per_gpu"]; !strings.HasPrefix(missing, "GPU count unknown") {
 		t.Errorf("per-GPU figure is missing because %q", missing)
+	}
+}
+
+// A server's complaint may repeat the key; nothing that is written may.
+func TestBenchMasksTheKeyInAServersWords(t *testing.T) {
+	const key = "sk-abcdefgh"
+	t.Setenv("OPENAI_API_KEY", key)
+	f := &fake{models: []string{"m"}, fail: func(n int, q *request) (int, string) {
+		return 500, "no quota for " + q.Header.Get("Authorization")
+	}}
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, stdout, stderr := call(t, "--base-url", f.start(t).URL, "--cells", "8:2", "--concurrency", "1", "--output", prefix, "-v")
+	if code != exitFailed || !strings.Contains(stdout, "no quota for Bearer (masked)") {
+		t.Errorf("exit %d: %s", code, stdout)
+	}
+	written := stdout + stderr
+	for _, name := range []string{prefix + ".csv", prefix + ".json", prefix + ".0.samples.jsonl.gz", prefix + ".evidence.jsonl.gz"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, ".gz") {
+			z, err := gzip.NewReader(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data, err = io.ReadAll(z); err != nil {
+				t.Fatal(err)
+			}
+		}
+		written += string(data)
+	}
+	if strings.Contains(written, key) {
+		t.Error("the key was written")
 	}
 }
 
