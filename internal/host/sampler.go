@@ -3,21 +3,20 @@ package host
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"rowproof/internal/row"
 )
 
-const (
-	samplePeriod = time.Second
-	// sampleLimit bounds the readings during one row: two hours of eight devices.
-	sampleLimit = 8 * 7200
-)
+// sampleLimit bounds the readings during one row: two hours of eight devices.
+const sampleLimit = 8 * 7200
 
 // Sampler reads devices and the server's metrics around one row. Its readings during
 // the row come from one nvidia-smi that runs all the while at low priority, and from
@@ -28,6 +27,7 @@ type Sampler struct {
 	tool    *smi // nil: there is none, or the devices are another host's
 	scraper *scraper
 	proc    *process
+	period  time.Duration
 
 	zero   int64
 	ctx    context.Context // of the run; the reading after the row outlives it
@@ -43,7 +43,7 @@ type Sampler struct {
 func NewSampler(ref ServerRef) *Sampler { return newSampler(thisMachine(), ref) }
 
 func newSampler(m *machine, ref ServerRef) *Sampler {
-	return &Sampler{ref: ref, machine: m, scraper: newScraper(ref), got: reading{unread: map[string]string{}}}
+	return &Sampler{ref: ref, machine: m, scraper: newScraper(ref), period: time.Second, got: reading{unread: map[string]string{}}}
 }
 
 // Start takes the reading before the row and goes on reading once a second until Stop.
@@ -123,7 +123,7 @@ func (s *Sampler) scrape(ctx context.Context, when string, keep func(string) boo
 }
 
 func (s *Sampler) watchMetrics() {
-	tick := time.NewTicker(samplePeriod)
+	tick := time.NewTicker(s.period)
 	defer tick.Stop()
 	for {
 		select {
@@ -135,57 +135,105 @@ func (s *Sampler) watchMetrics() {
 	}
 }
 
-// watchDevices reads what one long nvidia-smi prints until Stop.
+// watchDevices keeps reading the devices until Stop: from one nvidia-smi that runs all
+// the while, and where that one says nothing for too long (some builds hold their
+// output back from a pipe), from a new one each second.
 func (s *Sampler) watchDevices() {
-	fail := func(text string) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.got.unread["devices.during"] = text
+	err := s.watchOne()
+	if s.ctx.Err() != nil {
+		return
 	}
-	cmd := exec.CommandContext(s.ctx, s.tool.program, "--query-gpu="+queryColumns+s.tool.throttle,
-		"--format=csv,noheader", "-lms", fmt.Sprint(samplePeriod.Milliseconds()))
+	s.mu.Lock()
+	s.got.unread["devices.during"] = "read by a new nvidia-smi each second, because the one that was to run all the while " + err.Error()
+	s.mu.Unlock()
+	tick := time.NewTicker(s.period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		cells, _, err := s.tool.query(s.ctx)
+		if s.ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = s.keep(cells)
+		}
+		if err != nil {
+			s.mu.Lock()
+			s.got.unread["devices.during"] = err.Error()
+			s.mu.Unlock()
+		}
+	}
+}
+
+// silence is how many periods the lasting nvidia-smi may say nothing.
+const silence = 4
+
+// watchOne reads what one lasting nvidia-smi prints. It returns why that one is of no
+// more use.
+func (s *Sampler) watchOne() error {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.tool.program, "--query-gpu="+queryColumns+s.tool.throttle,
+		"--format=csv,noheader", "-lms", fmt.Sprint(s.period.Milliseconds()))
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		fail(err.Error())
-		return
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		fail(err.Error())
-		return
+		return err
 	}
-	// It must not take a core from the load generator; where that is refused it does not matter much.
+	// It must not take a core from the load generator. A refusal costs little.
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, 10)
+	var quiet atomic.Bool
+	timer := time.AfterFunc(silence*s.period, func() { quiet.Store(true); cancel() })
+	defer timer.Stop()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
+		timer.Reset(silence * s.period)
 		line := strings.TrimSpace(lines.Text())
 		if line == "" {
 			continue
 		}
 		cells, err := splitDevice(line)
-		if err != nil {
-			fail(err.Error())
-			continue
+		if err == nil {
+			err = s.keep([][]string{cells})
 		}
-		sample, err := deviceSample(cells, s.since(), row.During)
 		if err != nil {
-			fail(err.Error())
-			continue
+			cancel()
+			_ = cmd.Wait() // it was killed: its error says nothing
+			return err
 		}
-		s.mu.Lock()
+	}
+	err = cmd.Wait()
+	switch {
+	case quiet.Load():
+		return fmt.Errorf("said nothing for %v", silence*s.period)
+	case err != nil:
+		return fmt.Errorf("ended: %w", err)
+	}
+	return errors.New("ended")
+}
+
+// keep adds one reading of the devices during the row.
+func (s *Sampler) keep(cells [][]string) error {
+	at := s.since()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range cells {
+		sample, err := deviceSample(c, at, row.During)
+		if err != nil {
+			return err
+		}
 		if len(s.got.devices) < sampleLimit {
 			s.got.devices = append(s.got.devices, sample)
 		}
-		s.mu.Unlock()
 	}
-	err = cmd.Wait()
-	if s.ctx.Err() == nil {
-		text := "nvidia-smi ended before the row did"
-		if err != nil {
-			text += ": " + err.Error()
-		}
-		fail(text)
-	}
+	return nil
 }
 
 // since is the time since the row's zero in µs.
