@@ -238,7 +238,7 @@ func (p places) row(i int) string {
 func rowPlaces(source []byte) places {
 	var out places
 	d := json.NewDecoder(bytes.NewReader(source))
-	depth, in := 0, false
+	depth, key := 0, "" // key of the report's own object whose value is being read
 	for {
 		t, err := d.Token()
 		if err != nil {
@@ -246,19 +246,21 @@ func rowPlaces(source []byte) places {
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
-			if in && depth == 2 {
+			if key == "rows" && depth == 2 {
 				out = append(out, place(source, int(d.InputOffset())-1))
 			}
 			depth++
+			continue
 		case json.Delim('}'), json.Delim(']'):
 			depth--
-			if depth == 1 {
-				in = false
+		default:
+			if name, ok := t.(string); ok && depth == 1 && key == "" {
+				key = name
+				continue
 			}
-		case "rows":
-			if depth == 1 {
-				in = true
-			}
+		}
+		if depth == 1 {
+			key = "" // its value has ended
 		}
 	}
 }

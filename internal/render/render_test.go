@@ -1,0 +1,373 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
+	"rowproof/internal/rowtest"
+)
+
+const now = "2026-12-01T00:00:00Z"
+
+// repository is where this package's checkout lies.
+const repository = "../.."
+
+// newRoot is a folder with the catalogue, content and site of the checkout and no rows.
+func newRoot(t *testing.T) string {
+	t.Helper()
+	return newRootIn(t, t.TempDir())
+}
+
+func newRootIn(t *testing.T, root string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(root, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"data/models", "data/targets", "data/strategies", "data/cells", "content", "site"} {
+		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(repository, dir))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, root, "bin/lean.wasm", "\x00asm")
+	modules, err := filepath.Abs(filepath.Join(repository, "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(root, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	name = filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// addReport puts a healthy synthetic report into data/rows.
+func addReport(t *testing.T, root string, seed uint64, o rowtest.Options) (*row.Report, string) {
+	t.Helper()
+	if o.Cells == nil {
+		o.Cells = []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 1}, {ISL: 128, OSL: 32, Concurrency: 4}}
+	}
+	r, samples, evidence := rowtest.Report(seed, o)
+	file, err := rowtest.Write(root, r, samples, evidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, file
+}
+
+// another is the same cell tuned for throughput.
+func another() rowtest.Options {
+	return rowtest.Options{Recipe: "llama-3.1-8b/h200-sxm/throughput/vllm", AsItWas: rowtest.Llama8B(), Slowness: 1.6, MeasuredAt: "2026-11-29T10:00:00Z"}
+}
+
+func build(t *testing.T, root string, change func(*Options)) (string, *Result, error) {
+	t.Helper()
+	o := Options{Root: root, Out: filepath.Join(t.TempDir(), "out"), Base: "/rowproof/", Now: now}
+	if change != nil {
+		change(&o)
+	}
+	r, err := Build(context.Background(), o)
+	return o.Out, r, err
+}
+
+// builtSite is a site with two reports, shared by the tests that only read it.
+type builtSite struct {
+	root, out string
+	reports   []*row.Report
+	files     []string
+}
+
+var (
+	once   sync.Once
+	shared *builtSite
+)
+
+func theSite(t *testing.T) *builtSite {
+	t.Helper()
+	once.Do(func() {
+		// The folder outlives this test: the others read it.
+		dir, err := os.MkdirTemp("", "rowproof-render-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &builtSite{root: newRootIn(t, filepath.Join(dir, "root"))}
+		for i, o := range []rowtest.Options{{}, another()} {
+			r, file := addReport(t, s.root, uint64(i+1), o)
+			s.reports, s.files = append(s.reports, r), append(s.files, file)
+		}
+		s.out = filepath.Join(dir, "out")
+		if _, _, err := build(t, s.root, func(o *Options) { o.Out = s.out }); err != nil {
+			t.Fatal(err)
+		}
+		shared = s
+	})
+	if shared == nil {
+		t.Fatal("the shared site was not built")
+	}
+	return shared
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared != nil {
+		os.RemoveAll(filepath.Dir(shared.out))
+	}
+	os.Exit(code)
+}
+
+// pages lists every HTML file of a built site.
+func pages(t *testing.T, out string) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".html") {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatal("no page", err)
+	}
+	return all
+}
+
+func TestEveryPageSaysWhatItIsFor(t *testing.T) {
+	s := theSite(t)
+	id := s.reports[0].Rows[0].ID
+	for name, want := range map[string][]string{
+		"index.html": {
+			"Every verified cell, side by side",
+			"This tells you which one to reach for — and where a config that wins on latency loses on throughput.",
+			"gives the most per GPU at 128:32", "H200 SXM · Latency", "H200 SXM · Throughput", `href="/rowproof/r/`,
+			`aria-sort="descending"`, `<svg`,
+		},
+		"recipes/index.html": {"Model serving recipes", "Cells marked — aren't benchmarked yet — we publish measured numbers only.", "Llama 3.1 8B"},
+		"recipes/llama-3.1-8b/index.html": {
+			"8.03 B parameters, 7.50 B read per token", "vllm serve llama-3.1-8b", "measure bench llama-3.1-8b",
+			"Random weights: speed only; no accuracy figure belongs to this row.", "of the hard roof", "not measured:",
+		},
+		"r/" + id + "/index.html": {
+			"Verified.", "3 repeats of 20 requests", "measured 2026-11-30", "Gaps between tokens", "recompute", "NVIDIA H200", "580.159.04",
+			"TTFT p50", "output tok/s/GPU", "SHA-256", s.reports[0].Rows[0].Samples.File,
+		},
+		"gaps/index.html":              {"What's missing — and how to fill it", "measure bench", "GPU-minutes"},
+		"before-you-launch/index.html": {"cat /proc/sys/kernel/numa_balancing # expect: 0", "-v /data/hf-cache:/hf-cache -e HF_HOME=/hf-cache"},
+		"methodology/index.html":       {`id="gates"`, "Roofline"},
+		"glossary/index.html":          {"Glossary"},
+		"roofline/index.html":          {"Roofline calculator"},
+		"withdrawn/index.html":         {"No row is withdrawn."},
+		"404.html":                     {"No such page"},
+	} {
+		// A no-break space reads as a space.
+		page := strings.ReplaceAll(read(t, s.out, name), "\u00a0", " ")
+		page = strings.NewReplacer("&#39;", "'", "&#43;", "+").Replace(page)
+		for _, w := range want {
+			if !strings.Contains(page, w) {
+				t.Errorf("%s lacks %q", name, w)
+			}
+		}
+	}
+}
+
+func TestEveryPageKeepsThePolicy(t *testing.T) {
+	s := theSite(t)
+	for _, name := range pages(t, s.out) {
+		page := read(t, name)
+		for _, want := range []string{
+			`http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"`,
+			`href="#main"`, `<main id="main"`, `lang="en"`,
+		} {
+			if !strings.Contains(strings.ReplaceAll(page, "&#39;", "'"), want) {
+				t.Errorf("%s lacks %s", name, want)
+			}
+		}
+		for _, never := range []string{" style=", " onclick=", "<style", `src="http`, `src="//`, "ZgotmplZ", "<no value>", "%!", "NaN", "Demo:"} {
+			if strings.Contains(page, never) {
+				t.Errorf("%s holds %q", name, never)
+			}
+		}
+		if n := strings.Count(page, "<h1"); n != 1 {
+			t.Errorf("%s has %d h1", name, n)
+		}
+	}
+}
+
+// Each missing figure says why to whoever cannot see the letter.
+func TestEveryDashHasItsReason(t *testing.T) {
+	s := theSite(t)
+	dash := regexp.MustCompile(`<span aria-hidden="true">—(?:<sup>[a-f]</sup>)?</span><span class="vh">([^<]*)</span>`)
+	found := 0
+	for _, name := range pages(t, s.out) {
+		page := read(t, name)
+		for _, m := range dash.FindAllStringSubmatch(page, -1) {
+			found++
+			if strings.TrimSpace(m[1]) == "" {
+				t.Errorf("%s: a dash without a reason", name)
+			}
+		}
+		if n := len(regexp.MustCompile(`<td[^>]*>—</td>`).FindAllString(page, -1)); n > 0 && !strings.Contains(name, "methodology") && !strings.Contains(name, "glossary") {
+			for _, cell := range regexp.MustCompile(`<td[^>]*>—</td>`).FindAllString(page, -1) {
+				if cell != `<td class="n">—</td>` || !strings.HasSuffix(name, "index.html") {
+					t.Errorf("%s: a bare dash: %s", name, cell)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no dash at all, though p99 of 20 requests is missing")
+	}
+}
+
+func TestStylesTakeColoursFromTokensAlone(t *testing.T) {
+	sheets, err := filepath.Glob(filepath.Join(repository, "site/*/*.css"))
+	if err != nil || len(sheets) < 5 {
+		t.Fatal(sheets, err)
+	}
+	literal := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(|oklch\(`)
+	for _, name := range sheets {
+		if filepath.Base(name) == "tokens.css" {
+			continue
+		}
+		for i, line := range strings.Split(read(t, name), "\n") {
+			selector, _, _ := strings.Cut(line, "{")
+			if m := literal.FindString(strings.TrimPrefix(line, selector)); m != "" {
+				t.Errorf("%s:%d: colour %s; colours stand in tokens.css", name, i+1, m)
+			}
+			if strings.Contains(line, "url(") || strings.Contains(line, "@import") || strings.Contains(line, "@font-face") {
+				t.Errorf("%s:%d: loads something: %s", name, i+1, line)
+			}
+		}
+	}
+}
+
+func TestSameInputGivesTheSameBytes(t *testing.T) {
+	s := theSite(t)
+	again, _, err := build(t, s.root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := tree(t, s.out), tree(t, again)
+	if len(first) != len(second) {
+		t.Errorf("%d files, then %d", len(first), len(second))
+	}
+	for name, data := range first {
+		if !bytes.Equal(data, second[name]) {
+			t.Errorf("%s differs between two builds", name)
+		}
+	}
+}
+
+func tree(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(rel)] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// What is downloaded is what was published: the same bytes, from which the same id and
+// the same integers are read back.
+func TestDownloadsReadBackIntoTheSameRow(t *testing.T) {
+	s := theSite(t)
+	rel, err := filepath.Rel(s.root, s.files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := rowfile.Load(filepath.Join(s.out, rel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range b.Rows {
+		want := &s.reports[0].Rows[i]
+		if d.ComputedID != want.ID || d.SamplesSHA256 != want.Samples.SHA256 || d.Evidence == nil {
+			t.Errorf("row %d: id %s, samples %s, evidence %v; want %s, %s", i, d.ComputedID, d.SamplesSHA256, d.Evidence != nil, want.ID, want.Samples.SHA256)
+		}
+	}
+	var all struct{ Rows []published }
+	if err := json.Unmarshal([]byte(read(t, s.out, "data/rows.json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.Rows) != 4 {
+		t.Fatalf("%d rows in rows.json", len(all.Rows))
+	}
+	if r := all.Rows[0]; r.ISL != 128 || r.OSL != 32 || *r.Concurrency != 1 || r.Verdict != "verified" {
+		t.Errorf("%+v", r)
+	}
+	lines := strings.Split(strings.TrimSpace(read(t, s.out, "data/rows.csv")), "\n")
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], "id,verdict,recipe,") || !strings.HasPrefix(lines[1], s.reports[0].Rows[0].ID+",verified,llama-3.1-8b/h200-sxm/latency/vllm,0.26.0,") {
+		t.Errorf("rows.csv:\n%s", strings.Join(lines[:2], "\n"))
+	}
+}
+
+func TestASiteWithoutRowsPointsToTheFirstGap(t *testing.T) {
+	out, result, err := build(t, newRoot(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Rows != 0 {
+		t.Errorf("%d rows", result.Rows)
+	}
+	if home := read(t, out, "index.html"); !strings.Contains(home, "Nothing is measured yet.") || !strings.Contains(home, "measure bench") {
+		t.Error("the home page does not say that nothing is measured, or not what to run")
+	}
+}
+
+// A withdrawn row keeps its page and its figures and leaves every ranking.
+func TestWithdrawnRowsStayAndLeaveTheRankings(t *testing.T) {
+	root := newRoot(t)
+	r, _ := addReport(t, root, 1, rowtest.Options{})
+	kept, gone := r.Rows[0].ID, r.Rows[1].ID
+	write(t, root, "data/withdrawn.yaml", "- {id: \""+gone+"\", date: \"2026-12-02\", reason: the launcher dropped a flag}\n")
+	out, _, err := build(t, root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := read(t, out, "r", gone, "index.html"); !strings.Contains(p, "Withdrawn 2026-12-02:") || !strings.Contains(p, "stand in no ranking") {
+		t.Error("the row's page does not say that it is withdrawn")
+	}
+	home := read(t, out, "index.html")
+	if strings.Contains(home, gone) || !strings.Contains(home, kept) {
+		t.Error("the home page ranks the withdrawn row, or lost the other")
+	}
+	if p := read(t, out, "withdrawn/index.html"); !strings.Contains(p, gone) || !strings.Contains(p, "the launcher dropped a flag") {
+		t.Error("the list lacks the row or its reason")
+	}
+}
