@@ -36,6 +36,7 @@ var layers = map[string]int{
 	"internal/rowtest":          5,
 	"internal/render/format":    5,
 	"internal/render/chart":     5,
+	"internal/render/roofplot":  5,
 	"internal/render":           6,
 	"cmd/gen":                   9,
 	"cmd/measure":               9,
