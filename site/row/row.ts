@@ -28,7 +28,8 @@ async function recompute(published: Published): Promise<string> {
     const [was, is] = [published.answer[i] ?? NaN, here[i] ?? NaN];
     return Object.is(was, is) ? [] : [`${name} ${was} published, ${is} recomputed`];
   });
+  const figures = published.answer.filter((v) => v !== null).length;
   return differs.length === 0
-    ? `Recomputed here: all ${published.names.length} figures of the ceiling equal.`
+    ? `Recomputed here: all ${figures} figures of the ceiling equal.`
     : `Differs: ${differs.join("; ")}.`;
 }
