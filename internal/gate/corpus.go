@@ -70,7 +70,7 @@ func fingerprint(r *row.Row) string {
 
 // copied fails a row whose samples or figures stand under another id already.
 func copied(in *Input) Result {
-	if in.Corpus == nil {
+	if in.Corpus == nil || in.Corpus.Samples == nil {
 		return notApplicable("judged where all rows are at hand: by publish and gen")
 	}
 	if id, ok := in.Corpus.Samples[in.SamplesSHA256]; ok && id != in.Row.ID {

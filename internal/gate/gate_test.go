@@ -203,9 +203,9 @@ func TestPlantedDefects(t *testing.T) {
 			"little", gate.Fail, "were in flight on average where 8 were stated",
 			map[string]gate.Answer{"queue": gate.Warn}},
 		{"no recipe", sealed(func(m *made) { m.report.AsItWas = nil }), "ceiling", gate.Unjudged, "missing a recipe",
-			map[string]gate.Answer{"denominator": gate.NotApplicable}},
+			map[string]gate.Answer{"denominator": gate.NotApplicable, "label": gate.NotApplicable}},
 		{"an unknown dtype", sealed(func(m *made) { m.report.AsItWas.Recipe.Weights.Dtype = "int3" }),
-			"ceiling", gate.Unjudged, "int3", nil},
+			"ceiling", gate.Unjudged, "int3", map[string]gate.Answer{"label": gate.Fail}},
 		{"a client that was late", sealed(func(m *made) { m.report.Client.Selftest.ITLErrorNS.P99 = 300_000 }),
 			"client", gate.Fail, "the client's own ITL error p99 is 300 µs", nil},
 		{"a client late with first tokens", sealed(func(m *made) { m.report.Client.Selftest.TTFTErrorNS.P99 = 300_000 }),
@@ -224,6 +224,28 @@ func TestPlantedDefects(t *testing.T) {
 		{"two GPU counts", sealed(func(m *made) {
 			m.report.Receipt.Devices = append(m.report.Receipt.Devices, m.report.Receipt.Devices[0])
 		}), "denominator", gate.Fail, "two counts: the server holds 2 GPUs, and the per-GPU figures are over 1", nil},
+		{"another engine version", sealed(func(m *made) { m.report.Receipt.Engine.Version = "0.27.0" }),
+			"label", gate.Fail, "engine version is 0.27.0, the recipe states 0.26.0", nil},
+		{"a flag with another value", sealed(func(m *made) { m.report.Receipt.Engine.Arguments["max-model-len"] = "8192" }),
+			"label", gate.Fail, "--max-model-len is 8192, the recipe states 16384", nil},
+		{"a flag left out", sealed(func(m *made) { delete(m.report.Receipt.Engine.Arguments, "enable-prompt-tokens-details") }),
+			"label", gate.Fail, "--enable-prompt-tokens-details is not given", nil},
+		{"another package", sealed(func(m *made) {
+			m.report.Receipt.Runtime.Packages = map[string]string{"vllm": "0.26.0", "torch": "2.10.0"}
+		}), "label", gate.Fail, "package torch is 2.10.0, the recipe states 2.11.0", nil},
+		{"quantized weights under a bf16 label", sealed(func(m *made) { m.report.Receipt.Engine.Arguments["quantization"] = "fp8" }),
+			"label", gate.Fail, "weights dtype is quantization fp8, the recipe states bf16", nil},
+		{"an fp8 cache under a bf16 label", sealed(func(m *made) { m.report.Receipt.Engine.Arguments["kv-cache-dtype"] = "fp8" }),
+			"label", gate.Fail, "KV dtype is kv-cache-dtype fp8, the recipe states bf16", nil},
+		{"two GPUs under a label of one", sealed(func(m *made) { m.report.Receipt.Engine.Arguments["tensor_parallel_size"] = "2" }),
+			"label", gate.Fail, "tensor parallel size is 2, the recipe states 1", nil},
+		{"real weights under a random label", sealed(func(m *made) { m.report.Receipt.Weights.Source = "repository" }),
+			"label", gate.Fail, "weights is repository, the recipe states random", nil},
+		{"another device", sealed(func(m *made) { m.report.Receipt.Devices[0].Name = "NVIDIA H100" }),
+			"label", gate.Fail, "device 0 is NVIDIA H100, the recipe states NVIDIA H200", nil},
+		{"a server that could not be read", sealed(func(m *made) {
+			m.report.Receipt.Engine.Arguments, m.report.Receipt.Runtime.Packages = map[string]string{}, map[string]string{}
+		}), "label", gate.Unjudged, "missing what the server reports of: flags, package torch, package vllm", nil},
 		{"devices unknown", sealed(func(m *made) { m.report.Receipt.Devices = nil }), "denominator", gate.Unjudged, "missing the devices", nil},
 		{"speculation that the recipe does not state", sealed(func(m *made) { drafts(m, 100, 300, 100) }),
 			"speculation", gate.Fail, "states no speculation, and the server counted", nil},
@@ -422,6 +444,18 @@ func TestCopied(t *testing.T) {
 	m.seal()
 	if r := ask(); r.Answer != gate.Fail || !strings.Contains(r.Reason, "the same run of figures stands in row") {
 		t.Errorf("a copy with other prompts: %v %s", r.Answer, r.Reason)
+	}
+}
+
+// A pinned version holds for a build of it with a local label.
+func TestLabelOfALocalBuild(t *testing.T) {
+	m := make1(1, rowtest.Options{})
+	m.report.Receipt.Runtime.Packages = map[string]string{"vllm": "0.26.0", "torch": "2.11.0+cu130"}
+	m.seal()
+	for _, r := range judge(t, m.files(t), nil)[0] {
+		if r.Gate == "label" && r.Answer != gate.Pass {
+			t.Errorf("%v %s", r.Answer, r.Reason)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ var judges = []struct {
 }{
 	{"schema", schema}, {"recompute", recompute}, {"complete", complete}, {"lengths", lengths},
 	{"counted", counted}, {"cold", cold}, {"warm", warm}, {"client", client}, {"little", little},
-	{"ceiling", ceiling}, {"label", nil}, {"copied", copied}, {"speculation", speculation}, {"queue", queue},
+	{"ceiling", ceiling}, {"label", label}, {"copied", copied}, {"speculation", speculation}, {"queue", queue},
 	{"neighbours", neighbours}, {"repeats", repeats}, {"host", nil}, {"denominator", denominator}, {"dates", dates},
 }
 

@@ -2,6 +2,7 @@ package rowtest
 
 import (
 	"strconv"
+	"strings"
 
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
@@ -67,12 +68,12 @@ func header(o Options) *row.Report {
 				Name: engine.Name, Version: engine.Version, Model: "model",
 				StartedAt:   "2026-11-30T11:40:00Z",
 				CommandLine: append([]string{engine.Name, "serve", "model"}, was.Recipe.Flags...),
-				Arguments:   map[string]string{}, ArgumentsFrom: "process command line",
+				Arguments:   arguments(was.Recipe.Flags), ArgumentsFrom: "process command line",
 			},
-			Weights: row.WeightsReceipt{Source: was.Recipe.Weights.Repository, Revision: was.Recipe.Weights.Revision},
+			Weights: row.WeightsReceipt{Source: weightsSource(&was.Recipe), Revision: was.Recipe.Weights.Revision},
 			Devices: []row.Device{},
 			Host:    row.Host{Kernel: "6.12.0", CPU: "Test CPU", Cores: 16, MemoryBytes: &hostMemory, NUMABalancing: &balancing},
-			Runtime: row.RuntimeReceipt{Kind: "packages", Packages: was.Recipe.Runtime.Packages},
+			Runtime: row.RuntimeReceipt{Kind: "packages", Image: was.Recipe.Runtime.Image, Packages: was.Recipe.Runtime.Packages},
 			Unread:  map[string]string{},
 		},
 		Client: row.Client{Stamps: "ktime", Selftest: &row.Selftest{
@@ -116,4 +117,26 @@ func workload(o Options, c Cell, seed uint64) row.Workload {
 	}
 	w.Requests = &requests
 	return w
+}
+
+// arguments are a recipe's flags as a server would report them.
+func arguments(flags []string) map[string]string {
+	out := map[string]string{}
+	name := ""
+	for _, f := range flags {
+		if strings.HasPrefix(f, "--") {
+			name = strings.TrimPrefix(f, "--")
+			out[name] = "true"
+		} else {
+			out[name] = f
+		}
+	}
+	return out
+}
+
+func weightsSource(r *row.Recipe) string {
+	if r.Weights.Repository == "random" {
+		return "random"
+	}
+	return "repository"
 }

@@ -1,0 +1,230 @@
+package gate
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/row"
+)
+
+// label holds what the recipe states against what the server and its host reported:
+// the row must be of the configuration whose name it carries.
+func label(in *Input) Result {
+	was := in.Report.AsItWas
+	if was == nil {
+		return notApplicable("no recipe is named, so there is no label to hold")
+	}
+	receipt := &in.Report.Receipt
+	l := labels{arguments: normal(receipt.Engine.Arguments)}
+	l.equal("engine", receipt.Engine.Name, was.Recipe.Engine.Name)
+	l.equal("engine version", receipt.Engine.Version, was.Recipe.Engine.Version)
+	l.flags(was.Recipe.Flags)
+	l.runtime(&was.Recipe.Runtime, &receipt.Runtime)
+	l.weights(&was.Recipe.Weights, &receipt.Weights)
+	if e := was.Recipe.Engine.Name; (e == "vllm" || e == "sglang") && len(l.arguments) > 0 {
+		published := len(was.Model.Weights) > 0 && was.Recipe.Weights.Dtype == was.Model.Weights[0]
+		l.dtypes(&was.Recipe, published)
+		l.layout(was.Recipe.Pools)
+	}
+	for _, d := range receipt.Devices {
+		if d.Used {
+			l.equal("device "+itoa(d.Index), d.Name, was.Target.Device)
+		}
+	}
+	switch {
+	case len(l.wrong) > 0:
+		first := l.wrong[0]
+		text := first.Name + " is " + first.Found + ", the recipe states " + first.Against
+		if n := len(l.wrong); n > 1 {
+			text += "; and " + count(int64(n-1), "other difference")
+		}
+		return fail(text, l.wrong...)
+	case len(l.unknown) > 0:
+		return missing("what the server reports of: "+strings.Join(l.unknown, ", "),
+			"run measure on the server's own host, where it can read the server's process")
+	}
+	return pass(count(l.held, "statement") + " of the recipe hold")
+}
+
+// labels gathers what was compared.
+type labels struct {
+	arguments map[string]string
+	held      int64
+	wrong     []Compared
+	unknown   []string
+}
+
+func (l *labels) equal(name, found, stated string) {
+	switch {
+	case stated == "":
+	case found == "" || found == "(masked)":
+		l.unknown = append(l.unknown, name)
+	case !sameValue(found, stated):
+		l.wrong = append(l.wrong, Compared{name, found, stated})
+	default:
+		l.held++
+	}
+}
+
+// sameValue compares two written values: as text, as numbers, or as truth values of
+// either spelling.
+func sameValue(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	if errX == nil && errY == nil {
+		return x == y
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return a == b && (a == "true" || a == "false")
+}
+
+// normal gives arguments one spelling of names.
+func normal(arguments map[string]string) map[string]string {
+	out := make(map[string]string, len(arguments))
+	for _, name := range keys(arguments, nil) {
+		out[strings.ReplaceAll(name, "_", "-")] = arguments[name]
+	}
+	return out
+}
+
+// flags asks for every flag that the recipe states, with its value.
+func (l *labels) flags(stated []string) {
+	if len(stated) == 0 {
+		return
+	}
+	if len(l.arguments) == 0 {
+		l.unknown = append(l.unknown, "flags")
+		return
+	}
+	for _, f := range splitFlags(stated) {
+		found, ok := l.arguments[f.name]
+		if !ok {
+			l.wrong = append(l.wrong, Compared{"--" + f.name, "not given", f.value})
+			continue
+		}
+		l.equal("--"+f.name, found, f.value)
+	}
+}
+
+type flag struct{ name, value string }
+
+// splitFlags reads --name value, --name=value, and a name alone as "true".
+func splitFlags(argv []string) []flag {
+	var out []flag
+	for _, a := range argv {
+		if len(a) > 1 && a[0] == '-' && (a[1] < '0' || a[1] > '9') && a[1] != '.' {
+			name, value, assigned := strings.Cut(strings.TrimLeft(a, "-"), "=")
+			if !assigned {
+				value = "true"
+			}
+			out = append(out, flag{strings.ReplaceAll(name, "_", "-"), value})
+			continue
+		}
+		if n := len(out); n > 0 {
+			if out[n-1].value == "true" {
+				out[n-1].value = a
+			} else {
+				out[n-1].value += " " + a
+			}
+		}
+	}
+	return out
+}
+
+func (l *labels) runtime(stated *row.Runtime, found *row.RuntimeReceipt) {
+	l.equal("image", found.Image, stated.Image)
+	have := normal(found.Packages)
+	for _, name := range keys(stated.Packages, nil) {
+		version, want := have[strings.ReplaceAll(name, "_", "-")], stated.Packages[name]
+		// A pin without a local label, such as 2.11.0, takes 2.11.0+cu130 (PEP 440).
+		if !strings.Contains(want, "+") {
+			version, _, _ = strings.Cut(version, "+")
+		}
+		l.equal("package "+name, version, want)
+	}
+}
+
+func (l *labels) weights(stated *row.Weights, found *row.WeightsReceipt) {
+	random := stated.Repository == "random"
+	switch source := found.Source; {
+	case source == "" || source == "unknown":
+		l.unknown = append(l.unknown, "weights")
+	case random != (source == "random"):
+		l.wrong = append(l.wrong, Compared{"weights", source, stated.Repository})
+	default:
+		l.held++
+	}
+	if !random {
+		l.equal("weights revision", found.Revision, stated.Revision)
+	}
+}
+
+// argument is the first of several names that is given; "" where none is, or where the
+// engine was left to choose.
+func (l *labels) argument(names ...string) string {
+	for _, n := range names {
+		switch v := l.arguments[n]; strings.ToLower(v) {
+		case "", "auto", "none", "null":
+		default:
+			return v
+		}
+	}
+	return ""
+}
+
+// dtypes holds how weights and cache are stored: left to the engine, weights are as
+// published and the cache is as the weights compute.
+func (l *labels) dtypes(recipe *row.Recipe, published bool) {
+	quantization := l.argument("quantization")
+	switch dtype := recipe.Weights.Dtype; {
+	case dtype == "":
+	case published && quantization == "", !published && strings.HasPrefix(quantization, dtype):
+		l.held++
+	default:
+		l.wrong = append(l.wrong, Compared{"weights dtype", orNone("quantization ", quantization), dtype})
+	}
+	kv := l.argument("kv-cache-dtype")
+	switch dtype := recipe.KVDtype; {
+	case dtype == "":
+	case dtype == "bf16" && (kv == "" || kv == "bfloat16" || kv == "bf16"), dtype != "bf16" && strings.HasPrefix(kv, dtype):
+		l.held++
+	default:
+		l.wrong = append(l.wrong, Compared{"KV dtype", orNone("kv-cache-dtype ", kv), dtype})
+	}
+	if dtype := l.argument("dtype"); dtype != "" && recipe.Weights.Dtype == "bf16" && !slices.Contains([]string{"bfloat16", "bf16"}, dtype) {
+		l.wrong = append(l.wrong, Compared{"dtype", dtype, "bf16"})
+	}
+}
+
+func orNone(name, value string) string {
+	if value == "" {
+		return "no " + strings.TrimSpace(name)
+	}
+	return name + value
+}
+
+// layout holds how the devices share the model, where one pool serves all.
+func (l *labels) layout(pools []row.Pool) {
+	if len(pools) != 1 {
+		return
+	}
+	for _, d := range []struct {
+		name   string
+		stated int64
+		flags  []string
+	}{
+		{"tensor parallel size", pools[0].TP, []string{"tensor-parallel-size", "tp-size", "tp"}},
+		{"pipeline parallel size", pools[0].PP, []string{"pipeline-parallel-size", "pp-size", "pp"}},
+		{"data parallel size", pools[0].DP, []string{"data-parallel-size", "dp-size", "dp"}},
+	} {
+		found := l.argument(d.flags...)
+		if found == "" {
+			found = "1"
+		}
+		l.equal(d.name, found, itoa(max(d.stated, 1)))
+	}
+}
