@@ -25,7 +25,7 @@ func simulateFlags(cfg *simulator.Config) (fs *pflag.FlagSet, host *string, port
 	truth = fs.String("truth", "", "file for the truth log: a JSON line for each request that ended")
 	fs.StringVar(&cfg.Model, "model", cfg.Model, "the model id that it serves")
 	fs.DurationVar(&cfg.Prefill, "prefill", cfg.Prefill, "prefill of any prompt, before its tokens are counted")
-	fs.DurationVar(&cfg.PrefillPerToken, "prefill-per-token", cfg.PrefillPerToken, "prefill of each prompt token that is not cached")
+	fs.DurationVar(&cfg.PrefillPerToken, "prefill-each", cfg.PrefillPerToken, "prefill of each prompt token that is not cached")
 	fs.DurationVar(&cfg.Gap, "gap", cfg.Gap, "between two tokens of a stream that runs alone")
 	fs.DurationVar(&cfg.GapPerStream, "gap-per-stream", cfg.GapPerStream, "added to the gap for each other stream that decodes")
 	fs.IntVar(&cfg.MaxRunning, "max-running", cfg.MaxRunning, "streams at once; further requests wait")

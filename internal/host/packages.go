@@ -15,6 +15,7 @@ import (
 var packageNames = []string{
 	"vllm", "sglang", "sgl-kernel", "torch", "flashinfer-python", "triton", "transformers", "tokenizers",
 	"nvidia-nccl-cu12", "nvidia-nccl-cu13", "xformers", "flash-attn", "llama-cpp-python",
+	"compressed-tensors", "xgrammar", "numpy",
 }
 
 // askVersions prints a line for each distribution that is installed.

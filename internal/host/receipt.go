@@ -62,6 +62,12 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		settings = rec.Engine.Arguments
 	}
 	rec.Weights = m.weights(settings, p, unread)
+	if ref.Engine == "embedded" {
+		rec.Weights = row.WeightsReceipt{Source: weightsUnknown}
+		unread["weights.source"] = "the embedded engine has no weights"
+		delete(unread, "weights.revision")
+		delete(unread, "weights.config_sha256")
+	}
 
 	r := &reading{unread: unread}
 	if tool, err := m.findSMI(); err != nil {

@@ -318,6 +318,8 @@ func TestSecretsAreMasked(t *testing.T) {
 		{"x", "--api-key", s, s},
 		{"x", "--api_key=" + s},
 		{"x", "-key=" + s},
+		{"x", "--key", "12345"},
+		{"x", "--auth-token-value", s},
 		{"x", "--admin-api-key", s, "--port", "1"},
 		{"env", "HF_TOKEN=" + s, "x"},
 		{"x", "--url", "https://me:" + s + "@host/x"},
@@ -327,11 +329,11 @@ func TestSecretsAreMasked(t *testing.T) {
 		{"x", "--note", "the value " + s + " of the environment"},
 		{"x", "--hf", "hf_" + s + s},
 	} {
-		if got := strings.Join(maskCommand(argv, secretsOf(map[string]string{"MY_PASSWORD": s})), " "); strings.Contains(got, s) {
+		if got := strings.Join(maskCommand(argv, secretsOf(map[string]string{"MY_PASSWORD": s})), " "); strings.Contains(got, s) || strings.Contains(got, "12345") {
 			t.Errorf("%q shows the secret", got)
 		}
 	}
-	plain := []string{"vllm", "serve", "m", "--max-num-batched-tokens", "8192", "--tokenizer", "t", "--speculative-config", `{"num_speculative_tokens": 3}`, "A=b"}
+	plain := []string{"vllm", "serve", "m", "--max-num-batched-tokens", "8192", "--tokenizer", "t", "--long-prefill-token-threshold", "2048", "--speculative-config", `{"num_speculative_tokens": 3}`, "A=b"}
 	if got := maskCommand(plain, nil); !slices.Equal(got, plain) {
 		t.Errorf("%q is masked to %q", plain, got)
 	}

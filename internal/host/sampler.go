@@ -123,13 +123,15 @@ func (s *Sampler) scrape(ctx context.Context, when string, keep func(string) boo
 }
 
 func (s *Sampler) watchMetrics() {
-	tick := time.NewTicker(s.period)
-	defer tick.Stop()
+	// The first reading comes early: a short row has one too.
+	next := time.NewTimer(s.period / 5)
+	defer next.Stop()
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-tick.C:
+		case <-next.C:
+			next.Reset(s.period)
 			s.scrape(s.ctx, row.During, keptDuring)
 		}
 	}

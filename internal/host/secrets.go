@@ -3,22 +3,25 @@ package host
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 const masked = "(masked)"
 
-// secretFlag says whether a flag of that name takes a secret. It goes by whole words:
-// --max-num-batched-tokens and --tokenizer take none.
-func secretFlag(name string) bool {
+// secretFlag says whether a flag of that name takes a secret: surely, where its last
+// word is one that names secrets, or perhaps, where another word of it is. It goes by
+// whole words: --max-num-batched-tokens and --tokenizer take none.
+func secretFlag(name string) (surely, perhaps bool) {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
-	return slices.ContainsFunc(words, func(w string) bool {
+	for i, w := range words {
 		switch w {
 		case "key", "apikey", "token", "secret", "password", "passwd", "passphrase", "credential", "credentials", "auth", "authorization":
-			return true
+			perhaps = true
+			surely = i == len(words)-1
 		}
-		return false
-	})
+	}
+	return surely, perhaps
 }
 
 // secretVariable says whether an environment variable of that name holds a secret. It
@@ -79,16 +82,24 @@ func secretsOf(env map[string]string) []string {
 // wherever one of the given secrets stands.
 func maskCommand(argv []string, secrets []string) []string {
 	out := make([]string, len(argv))
-	hide := false // the values of the flag before are secret
+	var surely, perhaps bool // the values of the flag before are secret
+	hides := func(value string) bool {
+		// --long-prefill-token-threshold 2048 is none.
+		_, err := strconv.ParseFloat(value, 64)
+		return surely || perhaps && err != nil
+	}
 	for i, a := range argv {
-		name, _, assigned := strings.Cut(a, "=")
+		name, value, assigned := strings.Cut(a, "=")
 		switch {
 		case strings.HasPrefix(a, "-"):
-			hide = secretFlag(strings.TrimLeft(name, "-"))
-			if hide && assigned {
-				a, hide = name+"="+masked, false
+			surely, perhaps = secretFlag(strings.TrimLeft(name, "-"))
+			if assigned && hides(value) {
+				a = name + "=" + masked
 			}
-		case hide:
+			if assigned {
+				surely, perhaps = false, false
+			}
+		case hides(a):
 			a = masked // several values may follow one flag
 		case assigned && secretVariable(name) && !strings.ContainsAny(name, " {\""):
 			a = name + "=" + masked

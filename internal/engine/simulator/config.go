@@ -86,7 +86,7 @@ func (c Config) Args() []string {
 	return []string{
 		"--model", c.Model,
 		"--prefill", c.Prefill.String(),
-		"--prefill-per-token", c.PrefillPerToken.String(),
+		"--prefill-each", c.PrefillPerToken.String(),
 		"--gap", c.Gap.String(),
 		"--gap-per-stream", c.GapPerStream.String(),
 		"--max-running", fmt.Sprint(c.MaxRunning),
