@@ -18,13 +18,13 @@ site: measure gen wasm node
 	bin/gen --out $(OUT) --base $(BASE)
 
 measure:
-	$(GOFLAGS_STATIC) go build -trimpath -ldflags='$(LDFLAGS)' -o bin/measure ./cmd/measure
+	$(GOFLAGS_STATIC) go build -buildvcs=auto -trimpath -ldflags='$(LDFLAGS)' -o bin/measure ./cmd/measure
 
 gen:
-	$(GOFLAGS_STATIC) go build -trimpath -ldflags='$(LDFLAGS)' -o bin/gen ./cmd/gen
+	$(GOFLAGS_STATIC) go build -buildvcs=auto -trimpath -ldflags='$(LDFLAGS)' -o bin/gen ./cmd/gen
 
 wasm:
-	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='$(LDFLAGS)' -o bin/lean.wasm ./wasm/lean
+	GOOS=wasip1 GOARCH=wasm go build -buildvcs=false -buildmode=c-shared -trimpath -ldflags='$(LDFLAGS)' -o bin/lean.wasm ./wasm/lean
 
 # Browser-side and checking packages, exactly as the lock file says; nothing of them runs at install.
 node: node_modules/.package-lock.json
@@ -38,7 +38,7 @@ node_modules/.package-lock.json: package.json package-lock.json
 dist:
 	@rm -rf dist && mkdir -p dist
 	for arch in amd64 arm64; do \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags='$(LDFLAGS)' -o dist/measure-linux-$$arch ./cmd/measure || exit 1; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -buildvcs=auto -trimpath -ldflags='$(LDFLAGS)' -o dist/measure-linux-$$arch ./cmd/measure || exit 1; \
 	done
 	cd dist && sha256sum measure-linux-* >SHA256SUMS
 	@cat dist/SHA256SUMS
