@@ -210,7 +210,7 @@ func (s *sweep) closedGates(r *row.Report) []string {
 		}
 	}
 	unread := r.Receipt.Unread
-	add(r.Recipe == "", "label and ceiling (no --recipe)")
+	add(r.Recipe == "", "ceiling (no --recipe)")
 	add(r.Recipe != "" && len(r.Receipt.Engine.Arguments) == 0, "label ("+unread["engine.arguments"]+")")
 	add(r.Client.Selftest == nil, "client (no selftest)")
 	add(s.answer != nil && s.answer.ISL == nil, "lengths and counted (the server reports no usage)")
