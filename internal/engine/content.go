@@ -53,8 +53,12 @@ func partOf(raw json.RawMessage, reasoning bool) content {
 		Text     json.RawMessage `json:"text"`
 		Thinking json.RawMessage `json:"thinking"`
 	}
-	if json.Unmarshal(raw, &p) != nil {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) > 0 && raw[0] != '{' {
 		return contentOf(raw, reasoning) // a bare string in the list
+	}
+	if json.Unmarshal(raw, &p) != nil {
+		p.Type = "" // not a string: a type that nobody knows
 	}
 	switch p.Type {
 	case "text", "output_text":

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
@@ -27,12 +30,21 @@ const (
 // and keeps both. ISL and OSL come from usage alone.
 func Samples(c *loadgen.Capture) []row.Sample {
 	out := make([]row.Sample, len(c.Outcomes))
+	readings := make([]*reading, len(c.Outcomes))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(readings); i = int(next.Add(1)) - 1 {
+				readings[i] = read(&c.Outcomes[i])
+			}
+		})
+	}
+	wg.Wait()
 	var shared, unstamped int64
 	var kinds []string
-	for i := range c.Outcomes {
-		o := &c.Outcomes[i]
-		r := read(o)
-		s := &out[i]
+	for i, r := range readings {
+		o, s := &c.Outcomes[i], &out[i]
 		*s = r.sample(o, c.Spec.Zero)
 		s.Repeat = int64(c.Spec.Repeat)
 		if o.Phase == row.PhaseTimed && c.Spec.Protocol == row.Passes {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,6 +23,8 @@ type response struct {
 	line   []byte
 	close  bool // the server ends the connection after this response
 	chunks int64
+
+	size, count int // bytes and pieces of the response before
 }
 
 type state uint8
@@ -38,8 +41,9 @@ const (
 )
 
 const (
-	maxHead = 64 << 10
-	maxBody = 1 << 30
+	maxHead   = 64 << 10
+	maxBody   = 1 << 30
+	firstRoom = 32 << 10 // for the first body, about a hundred tokens
 )
 
 // piece is the part of a chunk, or of a body that has none, that one read brought.
@@ -59,15 +63,39 @@ func (p *piece) fallback() int64 {
 	return p.at
 }
 
-// reset makes r ready for another response, in the same buffers.
+// reset makes r ready for another response of about the last one's size.
 func (r *response) reset() {
-	*r = response{body: r.body[:0], pieces: r.pieces[:0], line: r.line[:0]}
+	body, pieces := r.body[:0], r.pieces[:0]
+	if body == nil {
+		body = make([]byte, 0, max(firstRoom, r.size+r.size/8))
+	}
+	if pieces == nil {
+		pieces = make([]piece, 0, max(firstRoom/256, r.count+r.count/8))
+	}
+	*r = response{body: body, pieces: pieces, line: r.line[:0], size: r.size, count: r.count}
 }
 
-// stamps puts the pieces under the stamps of their reads.
-func (r *response) stamps() []Stamp {
-	out := make([]Stamp, len(r.pieces))
-	for i, p := range r.pieces {
+// release hands over what was gathered. Buffers that are well used go along with it;
+// others are copied and kept.
+func (r *response) release() (body []byte, pieces []piece) {
+	r.size, r.count = len(r.body), len(r.pieces)
+	if body = r.body; 4*len(body) >= 3*cap(body) {
+		r.body = nil
+	} else {
+		body = bytes.Clone(body)
+	}
+	if pieces = r.pieces; 4*len(pieces) >= 3*cap(pieces) {
+		r.pieces = nil
+	} else {
+		pieces = slices.Clone(pieces)
+	}
+	return body, pieces
+}
+
+// stampsOf puts pieces under the stamps of their reads.
+func stampsOf(pieces []piece) []Stamp {
+	out := make([]Stamp, len(pieces))
+	for i, p := range pieces {
 		out[i] = Stamp{Off: p.off, At: p.at, Shared: p.shared || !p.framed}
 	}
 	return out

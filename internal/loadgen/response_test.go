@@ -55,7 +55,7 @@ func TestStampsAreOfTheReadThatCarriedTheByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := func(off int) int64 {
-			for _, s := range r.stamps() {
+			for _, s := range stampsOf(r.pieces) {
 				if s.Off > int64(off) {
 					return s.At
 				}
@@ -81,8 +81,8 @@ func TestTwoChunksInOneReadShareItsStamp(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Stamp{{Off: 5, At: 0, Shared: true}, {Off: 6, At: 0}}
-	if !reflect.DeepEqual(r.stamps(), want) {
-		t.Errorf("%+v, want %+v", r.stamps(), want)
+	if !reflect.DeepEqual(stampsOf(r.pieces), want) {
+		t.Errorf("%+v, want %+v", stampsOf(r.pieces), want)
 	}
 }
 
@@ -125,9 +125,9 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("reads of %d: %q; one read: %q", n, a.body, b.body)
 		}
 		last := int64(0)
-		for _, s := range a.stamps() {
+		for _, s := range stampsOf(a.pieces) {
 			if s.Off <= last {
-				t.Fatalf("stamps %v do not grow", a.stamps())
+				t.Fatalf("stamps %v do not grow", stampsOf(a.pieces))
 			}
 			last = s.Off
 		}

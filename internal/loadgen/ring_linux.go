@@ -233,7 +233,10 @@ func (r *ring) packet(h []byte, length, at int64) {
 	n := length - int64(head) - int64(tcp[12]>>4)*4
 	const syn, ack = 0x02, 0x10
 	if tcp[13]&(syn|ack) == syn|ack {
-		r.flows[ours] = append(r.flows[ours], &flow{opened: at, isn: seq + 1})
+		of := r.flows[ours]
+		if len(of) == 0 || of[len(of)-1].isn != seq+1 { // else sent again, or seen on a second interface
+			r.flows[ours] = append(of, &flow{opened: at, isn: seq + 1})
+		}
 		return
 	}
 	if n <= 0 {
@@ -264,14 +267,14 @@ func (r *ring) close() {
 	})
 }
 
-// stamps finds what the ring saw of an outcome. A port that was used again is told
-// apart by when each connection on it was opened.
-func (r *ring) stamps(s *sighting) []Stamp {
-	f := &flow{}
+// flow finds what the ring saw of an outcome's connection; nil when it saw none. A
+// port that was used again is told apart by when each connection on it was opened.
+func (r *ring) flow(s *sighting) *flow {
+	var f *flow
 	for _, c := range r.flows[s.port] {
 		if c.opened <= s.dialed {
 			f = c
 		}
 	}
-	return f.stamps(s.pieces)
+	return f
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -458,10 +460,19 @@ func (r *runner) chunks() int64 {
 // capture gathers the streams' outcomes in order, and what the capture says of itself.
 func (r *runner) capture() *Capture {
 	c := &Capture{Spec: r.spec}
-	gaveUp := 0
+	gaveUp, unseen := 0, 0
 	for _, w := range r.workers {
 		for i := range w.seen {
-			w.out[i].Stamps = r.ring.stamps(&w.seen[i])
+			s := &w.seen[i]
+			if f := r.ring.flow(s); f != nil {
+				w.out[i].Stamps = f.stamps(s.pieces)
+			} else {
+				w.out[i].Stamps = stampsOf(s.pieces)
+				if len(s.pieces) > 0 {
+					unseen++
+				}
+			}
+			s.pieces = nil
 		}
 		c.Outcomes = append(c.Outcomes, w.out...)
 		c.Stats.Reads += w.reads
@@ -495,6 +506,14 @@ func (r *runner) capture() *Capture {
 		i := int(math.Ceil(0.99*float64(len(lags)))) - 1
 		st.DispatchP99 = (lags[i] + 500) / 1000
 	}
+	if unseen > 0 {
+		// Address translation on the way, perhaps: the ring sees another port.
+		st.Stamps = StampsKernel
+		c.Notes = append(c.Notes, "the packet ring did not see the connections of "+strconv.Itoa(unseen)+" of "+strconv.Itoa(len(c.Outcomes))+" requests; they have the kernel's stamp of each read")
+	}
+	if names := proxiesUnused(r.spec.Base.Hostname()); names != "" {
+		c.Notes = append(c.Notes, names+" of the environment was not used: the server itself is measured")
+	}
 	if r.ring != nil && r.ring.drops > 0 {
 		c.Notes = append(c.Notes, "the packet ring dropped "+strconv.FormatInt(r.ring.drops, 10)+" packets")
 	}
@@ -502,4 +521,19 @@ func (r *runner) capture() *Capture {
 		c.Notes = append(c.Notes, strconv.Itoa(gaveUp)+" of "+strconv.Itoa(len(r.workers))+" streams stopped after "+strconv.Itoa(giveUpAfter)+" failures in a row")
 	}
 	return c
+}
+
+// proxiesUnused names what would have sent others through a proxy. Its value may hold
+// a password.
+func proxiesUnused(host string) string {
+	if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && a.IsLoopback() {
+		return ""
+	}
+	var set []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		if os.Getenv(name) != "" || os.Getenv(strings.ToLower(name)) != "" {
+			set = append(set, name)
+		}
+	}
+	return strings.Join(set, ", ")
 }

@@ -1,12 +1,10 @@
 package loadgen
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,11 +156,12 @@ func (w *worker) do(q *request) *Outcome {
 		}
 	}
 	o.HTTPStatus, o.Header = r.status, r.header
-	o.Body = bytes.Clone(r.body)
+	body, pieces := r.release()
+	o.Body = body
 	if w.r.ring == nil {
-		o.Stamps = r.stamps()
+		o.Stamps = stampsOf(pieces)
 	} else {
-		s := sighting{pieces: slices.Clone(r.pieces)}
+		s := sighting{pieces: pieces}
 		if w.conn != nil {
 			s.port, s.dialed = w.conn.port, w.conn.dialed
 		}
