@@ -120,7 +120,7 @@ func (p *publication) add(name string) {
 
 func (p *publication) judgeReport(name string, b *rowfile.Bundle) {
 	switch {
-	case b.Report.Simulated():
+	case b.Simulated():
 		p.refuse(name, "simulated: its rows are of the embedded engine and measure nothing")
 	case b.Report.Recipe == "" || b.Report.AsItWas == nil:
 		p.refuse(name, "no recipe: its rows belong to no cell; measure again with --recipe MODEL/TARGET/STRATEGY/ENGINE")

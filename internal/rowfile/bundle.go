@@ -123,6 +123,24 @@ func (d *RowData) load(fsys fs.FS, dir string) {
 	}
 }
 
+// Simulated says whether the run drove the embedded engine: by the name that the report
+// gives the server, or by the series that only that engine exposes, whatever its name.
+func (b *Bundle) Simulated() bool {
+	if b.Report.Simulated() {
+		return true
+	}
+	for i := range b.Evidence {
+		for _, m := range b.Evidence[i].Metrics {
+			for name := range m.Values {
+				if strings.HasPrefix(name, "rowproof:") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Judge runs every gate over every row; corpus is nil outside publish and gen.
 func (b *Bundle) Judge(corpus *gate.Corpus) [][]gate.Result {
 	out := make([][]gate.Result, len(b.Rows))
