@@ -52,14 +52,17 @@ func plainVariable(name string) bool {
 	})
 }
 
-// maskEnvironment keeps the values that are on the allow list and the names of all.
+// maskEnvironment keeps what is on the allow list, a secret's name without its value.
+// Other names say nothing of the engine and much of the host, so they are left out.
 func maskEnvironment(env map[string]string) map[string]string {
 	out := make(map[string]string, len(env))
 	for name, value := range env {
-		if plainVariable(name) && !secretVariable(name) {
-			out[name] = maskText(value)
-		} else {
+		switch {
+		case !plainVariable(name) && !strings.HasPrefix(name, "HF_"):
+		case secretVariable(name):
 			out[name] = masked
+		default:
+			out[name] = maskText(value)
 		}
 	}
 	return out

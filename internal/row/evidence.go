@@ -27,7 +27,7 @@ type ProcessRecord struct {
 	PID         int64             `json:"pid"`
 	StartedAt   string            `json:"started_at"`
 	CommandLine []string          `json:"command_line"`
-	Environment map[string]string `json:"environment"` // an allow list; other names with "(masked)"
+	Environment map[string]string `json:"environment"` // an allow list; a secret is "(masked)"
 	Tree        []int64           `json:"tree"`        // the pids below it
 	Packages    map[string]string `json:"packages"`
 }
