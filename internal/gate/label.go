@@ -136,7 +136,7 @@ func splitFlags(argv []string) []flag {
 }
 
 func (l *labels) runtime(stated *row.Runtime, found *row.RuntimeReceipt) {
-	l.equal("image", found.Image, stated.Image)
+	l.equal("image", untagged(found.Image), untagged(stated.Image))
 	have := normal(found.Packages)
 	for _, name := range keys(stated.Packages, nil) {
 		version, want := have[strings.ReplaceAll(name, "_", "-")], stated.Packages[name]
@@ -227,4 +227,16 @@ func (l *labels) layout(pools []row.Pool) {
 		}
 		l.equal(d.name, found, itoa(max(d.stated, 1)))
 	}
+}
+
+// untagged drops the tag of an image that is given by digest: the digest alone names it.
+func untagged(image string) string {
+	name, digest, ok := strings.Cut(image, "@")
+	if !ok {
+		return image
+	}
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		name = name[:i]
+	}
+	return name + "@" + digest
 }

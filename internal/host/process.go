@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type process struct {
 
 // find returns the process that serves at a URL. The error says in words why it is not
 // known.
-func (m *machine) find(base *url.URL) (int64, error) {
+func (m *machine) find(ctx context.Context, base *url.URL) (int64, error) {
 	port := base.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[base.Scheme]
@@ -63,7 +64,11 @@ func (m *machine) find(base *url.URL) (int64, error) {
 		}
 	}
 	if name, _ := m.read("proc", fmt.Sprint(top), "comm"); strings.TrimSpace(name) == "docker-proxy" {
-		return 0, fmt.Errorf("port %d is forwarded into a container by docker-proxy; the process behind it is not known", n)
+		c, err := m.containerAt(ctx, port)
+		if err != nil {
+			return 0, fmt.Errorf("port %d is forwarded into a container by docker-proxy, and which one is not known: %w", n, err)
+		}
+		return c.pid, nil
 	}
 	return top, nil
 }

@@ -36,10 +36,11 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		unread["engine.version"] = "the server does not say"
 	}
 	ev := row.Evidence{Row: -1}
+	r := &reading{unread: unread}
 
-	p := m.server(ref, unread)
+	p := m.server(ctx, ref, unread)
 	if p != nil {
-		rec.Runtime.Kind, rec.Runtime.Packages = m.runtime(ctx, p, unread)
+		rec.Runtime = m.runtime(ctx, p, r)
 		ev.Process = p.record(rec.Runtime.Packages)
 		rec.Engine.StartedAt = ev.Process.StartedAt
 		if p.argv != nil {
@@ -69,7 +70,6 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		delete(unread, "weights.config_sha256")
 	}
 
-	r := &reading{unread: unread}
 	if tool, err := m.findSMI(); err != nil {
 		unread["devices"] = err.Error()
 	} else if p == nil && !isLocal(ref.Base.Hostname()) {
@@ -83,11 +83,11 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 }
 
 // server finds the server's process and reads it; nil with the reason in unread.
-func (m *machine) server(ref ServerRef, unread map[string]string) *process {
+func (m *machine) server(ctx context.Context, ref ServerRef, unread map[string]string) *process {
 	pid := ref.PID
 	if pid == 0 {
 		var err error
-		if pid, err = m.find(ref.Base); err != nil {
+		if pid, err = m.find(ctx, ref.Base); err != nil {
 			for _, field := range []string{"engine.command_line", "engine.started_at", "runtime.kind", "runtime.packages"} {
 				unread[field] = err.Error()
 			}
@@ -103,16 +103,35 @@ func (m *machine) server(ref ServerRef, unread map[string]string) *process {
 }
 
 // runtime says what a process runs from.
-func (m *machine) runtime(ctx context.Context, p *process, unread map[string]string) (kind string, packages map[string]string) {
-	packages, err := m.packages(ctx, p)
-	switch {
-	case errors.Is(err, errNotPython):
-		unread["runtime.packages"] = err.Error()
-		return "binary", map[string]string{}
-	case err != nil:
-		unread["runtime.packages"] = err.Error()
-		unread["runtime.kind"] = err.Error()
-		return "unknown", map[string]string{}
+func (m *machine) runtime(ctx context.Context, p *process, r *reading) row.RuntimeReceipt {
+	out := row.RuntimeReceipt{Kind: "packages"}
+	var err error
+	out.Packages, err = m.packages(ctx, p)
+	if err != nil {
+		out.Packages = map[string]string{}
+		r.unread["runtime.packages"] = err.Error()
+		out.Kind = "unknown"
+		if errors.Is(err, errNotPython) {
+			out.Kind = "binary"
+		}
 	}
-	return "packages", packages
+	if p.inside {
+		c, err := m.containerOf(ctx, p.pid)
+		switch {
+		case err != nil:
+			r.unread["runtime.image"] = err.Error()
+		case c == nil:
+			r.unread["runtime.image"] = "the server sees another file system, but its control group names no container"
+		default:
+			out.Kind = "image"
+			r.raw(row.Before, "image inspect", c.inspects)
+			if out.Image, err = c.image(); err != nil {
+				r.unread["runtime.image"] = err.Error()
+			}
+		}
+	}
+	if out.Kind == "unknown" {
+		r.unread["runtime.kind"] = r.unread["runtime.packages"]
+	}
+	return out
 }

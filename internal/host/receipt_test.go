@@ -183,7 +183,7 @@ func TestWhyAProcessIsNotKnown(t *testing.T) {
 	}{
 		{"elsewhere", m, ServerRef{Base: parseURL(t, "http://192.0.2.1:8000")}, "the server is not on this host"},
 		{"forwarded", m, ServerRef{Base: parseURL(t, "http://127.0.0.1:8001")}, "nothing in this network namespace listens on port 8001"},
-		{"proxied", proxied.machine(), ServerRef{Base: parseURL(t, "http://localhost:8000")}, "forwarded into a container by docker-proxy"},
+		{"proxied", proxied.machine(), ServerRef{Base: parseURL(t, "http://localhost:8000")}, "forwarded into a container by docker-proxy, and which one is not known: there is neither docker nor podman"},
 		{"unseen", unseen.machine(), ServerRef{Base: parseURL(t, "http://[::1]:8000")}, "whose it is cannot be seen"},
 		{"ended", m, ServerRef{Base: parseURL(t, "http://127.0.0.1:8000"), PID: 4000}, "there is no process 4000"},
 	} {
@@ -391,7 +391,7 @@ func TestPackagesOfAContainer(t *testing.T) {
 	r.write("proc/800/maps", "7f00-7f01 r-xp 00000000 08:01 12 /usr/lib/python3/dist-packages/torch/lib/libtorch.so\n7f02-7f03 rw-p 0 00:00 0\n")
 	r.write("proc/800/root/usr/lib/python3/dist-packages/torch-2.11.0+cu128.dist-info/METADATA", "")
 	r.write("proc/800/root/usr/lib/python3/dist-packages/flashinfer_python-0.6.14.dist-info/METADATA", "")
-	r.write("proc/800/root/usr/lib/python3/dist-packages/numpy-2.0.dist-info/METADATA", "")
+	r.write("proc/800/root/usr/lib/python3/dist-packages/requests-2.0.dist-info/METADATA", "")
 	m := vllmMachine(t, r)
 	got, err := m.packages(context.Background(), m.process(800, map[string]string{}))
 	if want := map[string]string{"torch": "2.11.0+cu128", "flashinfer-python": "0.6.14"}; err != nil || !reflect.DeepEqual(got, want) {
@@ -407,7 +407,7 @@ func TestTwoListeners(t *testing.T) {
 	}
 	port := a.Addr().(*net.TCPAddr).Port
 	a.Close()
-	if pid, err := thisMachine().find(parseURL(t, fmt.Sprintf("http://127.0.0.1:%d", port))); err == nil {
+	if pid, err := thisMachine().find(context.Background(), parseURL(t, fmt.Sprintf("http://127.0.0.1:%d", port))); err == nil {
 		t.Errorf("a closed port leads to process %d", pid)
 	}
 }

@@ -92,7 +92,7 @@ func (s *Sampler) pid() (int64, error) {
 	if s.ref.PID != 0 {
 		return s.ref.PID, nil
 	}
-	return s.machine.find(s.ref.Base)
+	return s.machine.find(s.ctx, s.ref.Base)
 }
 
 // around takes the reading before or after the row.
