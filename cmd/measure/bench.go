@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -14,7 +15,6 @@ import (
 
 	"rowproof/data"
 	"rowproof/internal/catalog"
-	"rowproof/internal/engine"
 	"rowproof/internal/engine/simulator"
 	"rowproof/internal/gate"
 	"rowproof/internal/host"
@@ -68,62 +68,100 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
+	if err := writable(o.output); err != nil {
+		return exitUsage, refuse(exitUsage, "--output %s: %v; want a file prefix in a folder that can be written to", o.output, err)
+	}
+	srv, stop, err := reach(ctx, o, cat, s.err)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer stop()
+	sw, report, evidence, err := prepare(ctx, o, srv, cat, asItWas, s.err)
+	if err != nil {
+		return exitFailed, err
+	}
+	out := &output{prefix: o.output, stdout: s.out, report: report, evidence: []row.Evidence{evidence}}
+	plan := o.plan()
+	sw.announce(s.err, plan, report)
+	if err := out.begin(); err != nil {
+		return exitFailed, err
+	}
+	broken := sw.rows(ctx, plan, out, s.err)
+	verdicts := sw.close(s.err, out)
+	switch {
+	case ctx.Err() != nil:
+		return exitInterrupted, ctx.Err()
+	case broken != nil:
+		return exitFailed, broken
+	case slices.ContainsFunc(report.Rows, func(r row.Row) bool { return r.Status != row.StatusOK }):
+		return exitFailed, nil
+	case o.requireVerified && slices.ContainsFunc(verdicts, func(v string) bool { return v != gate.Verified }):
+		return exitNotMet, refuse(exitNotMet, "--require-verified: not every row is verified")
+	}
+	return exitOK, nil
+}
+
+// reach finds the server, or starts the embedded engine where none is named. stop ends
+// what was started.
+func reach(ctx context.Context, o *benchOptions, cat *catalog.Catalog, w io.Writer) (srv *server, stop func(), err error) {
+	stop = func() {}
 	own := o.base == nil
 	if own {
 		child, err := simulator.StartChild(ctx, simulator.Default())
 		if err != nil {
-			return exitFailed, err
+			return nil, nil, err
 		}
-		defer os.Remove(child.TruthPath)
-		defer child.Stop()
+		stop = func() {
+			child.Stop()
+			os.Remove(child.TruthPath)
+		}
 		if o.base, err = url.Parse(child.BaseURL); err != nil {
-			return exitFailed, err
+			stop()
+			return nil, nil, err
 		}
-		fmt.Fprintf(s.err, "%s: this drives the embedded engine; name a server with --base-url\n", simulatedNote)
+		fmt.Fprintf(w, "%s: this drives the embedded engine; name a server with --base-url\n", simulatedNote)
 	}
-	srv, err := findServer(ctx, o, cat)
-	if err != nil {
-		return exitNoServer, err
+	if srv, err = findServer(ctx, o, cat); err != nil {
+		stop()
+		return nil, nil, err
 	}
+	srv.own = own
 	if srv.simulated() && !own {
-		fmt.Fprintf(s.err, "%s: that server is the embedded engine\n", simulatedNote)
+		fmt.Fprintf(w, "%s: that server is the embedded engine\n", simulatedNote)
 	}
+	return srv, stop, nil
+}
+
+// prepare learns all that must be known before the first row: how the server takes
+// prompts, what it and its host say of themselves, and how far the client is off.
+func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Catalog, asItWas *row.AsItWas, w io.Writer) (*sweep, *row.Report, row.Evidence, error) {
+	none := row.Evidence{}
 	cal, err := srv.calibrate(ctx, o)
 	if err != nil {
-		return exitFailed, err
+		return nil, nil, none, err
 	}
-
 	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), answer: cal.answer, extra: cal.notes}
-	receipt, runEvidence := host.Receipt(ctx, sw.ref)
-	runEvidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
-	if srv.simulated() {
-		receipt.Engine.Name = engine.Embedded
-		sw.extra = append(sw.extra, simulatedNote)
-	}
+	receipt, evidence := host.Receipt(ctx, sw.ref)
+	evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
 	if err := sw.checkDevice(&receipt); err != nil {
-		return exitUsage, err
+		return nil, nil, none, err
+	}
+	if srv.simulated() {
+		sw.extra = append(sw.extra, simulatedNote)
 	}
 	sw.started = receipt.Engine.StartedAt
 	if asItWas != nil {
 		sw.gpus = asItWas.Recipe.GPUs()
 	}
-
-	plan := o.plan()
 	client := row.Client{Stamps: cal.stamps}
-	if !own {
-		most := 0
-		for _, p := range plan {
-			most = max(most, int(p.concurrency))
+	if !srv.own {
+		client.Selftest, err = selftest(ctx, int(slices.Max(o.ladder)), o.stamps)
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(w, "measure bench: the selftest of the client failed, so gate client cannot be judged: %v\n", err)
 		}
-		if client.Selftest, err = selftest(ctx, most, o.stamps); err != nil && ctx.Err() == nil {
-			fmt.Fprintf(s.err, "measure bench: the selftest of the client failed, so gate client cannot be judged: %v\n", err)
-		}
-	}
-	if ctx.Err() != nil {
-		return exitInterrupted, ctx.Err()
 	}
 	v := version.Read()
-	out := &output{prefix: o.output, stdout: s.out, evidence: []row.Evidence{runEvidence}, report: &row.Report{
+	return sw, &row.Report{
 		Schema:     row.Schema,
 		Recipe:     o.recipe,
 		AsItWas:    asItWas,
@@ -132,61 +170,32 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		Receipt:    receipt,
 		Client:     client,
 		Rows:       []row.Row{},
-	}}
-	sw.announce(s.err, plan, out.report)
-	if err := out.begin(); err != nil {
-		return exitFailed, err
-	}
-	sw.bar = newProgress(s.err, len(plan))
-	var broken error
+	}, evidence, ctx.Err()
+}
+
+// rows measures the plan strictly one row at a time, until its end or an interrupt. The
+// error is the last one of writing.
+func (s *sweep) rows(ctx context.Context, plan []planned, out *output, w io.Writer) (broken error) {
+	s.bar = newProgress(w, len(plan))
 	for n, p := range plan {
-		sw.bar.draw(fmt.Sprintf("%s at c=%d", p.shape, p.concurrency))
-		m, err := sw.measure(ctx, n, p)
-		sw.bar.clear()
+		s.bar.draw(fmt.Sprintf("%s at c=%d", p.shape, p.concurrency))
+		m, err := s.measure(ctx, n, p)
+		s.bar.clear()
 		if err != nil {
-			break // interrupted: the row in hand is given up
+			return broken // interrupted: the row in hand is given up
 		}
-		sw.bar.done++
+		s.bar.done++
 		if err := out.add(m); err != nil {
 			if broken == nil {
-				fmt.Fprintf(s.err, "measure bench: %v; measuring goes on, without files that can't be written\n", err)
+				fmt.Fprintf(w, "measure bench: %v; measuring goes on, without the files that can't be written\n", err)
 			}
 			broken = err
 		}
 		if m.row.Status != row.StatusOK {
-			fmt.Fprintf(s.err, "measure bench: %s at c=%d: %s\n", p.shape, p.concurrency, m.row.Reason)
+			fmt.Fprintf(w, "measure bench: %s at c=%d: %s\n", p.shape, p.concurrency, m.row.Reason)
 		}
 	}
-	verdicts := sw.close(s.err, out)
-	switch {
-	case ctx.Err() != nil:
-		return exitInterrupted, ctx.Err()
-	case broken != nil:
-		return exitFailed, broken
-	case anyFailed(out.report):
-		return exitFailed, nil
-	case o.requireVerified && !allVerified(verdicts):
-		return exitNotMet, refuse(exitNotMet, "--require-verified: not every row is verified")
-	}
-	return exitOK, nil
-}
-
-func anyFailed(r *row.Report) bool {
-	for i := range r.Rows {
-		if r.Rows[i].Status != row.StatusOK {
-			return true
-		}
-	}
-	return false
-}
-
-func allVerified(verdicts []string) bool {
-	for _, v := range verdicts {
-		if v != gate.Verified {
-			return false
-		}
-	}
-	return len(verdicts) > 0
+	return broken
 }
 
 // readCatalog loads the catalogue and refuses one with problems.

@@ -25,17 +25,29 @@ type output struct {
 	samples  [][]row.Sample // of each row, for the verdicts at the end
 }
 
-// begin prints the CSV's header and, with a prefix, writes the CSV file, so that a
-// folder that can't be written to is found before anything is measured.
+// writable makes the folder of a prefix and says whether files can be put there.
+func writable(prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(prefix), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(prefix), ".partial-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// begin prints the CSV's header and, with a prefix, puts the CSV file in the place of
+// an older run's files.
 func (o *output) begin() error {
 	if _, err := io.WriteString(o.stdout, rowfile.CSVHeader+"\n"); err != nil {
 		return err
 	}
 	if o.prefix == "" {
 		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(o.prefix), 0o755); err != nil {
-		return err
 	}
 	if err := o.removeOlder(); err != nil {
 		return err

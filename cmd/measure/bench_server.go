@@ -31,6 +31,7 @@ type server struct {
 	metrics   bool              // it exposes counters
 	extra     map[string]json.RawMessage
 	form      form
+	own       bool // the embedded engine that this run started
 }
 
 func (s *server) simulated() bool { return s.engine == engine.Embedded }

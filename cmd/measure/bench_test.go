@@ -452,7 +452,7 @@ func TestBenchExitCodes(t *testing.T) {
 		{"a recipe of another model", []string{"qwen3-8b", "--base-url", plain.URL, "--recipe", "llama-3.1-8b/h200-sxm/latency/vllm"}, exitUsage, "that recipe is of llama-3.1-8b"},
 		{"nothing works", []string{"--base-url", broken.URL, "--cells", "8:2", "--concurrency", "1"}, exitFailed, "HTTP 500: no GPU"},
 		{"not verified", []string{"--base-url", plain.URL, "--cells", "8:2", "--concurrency", "1", "--require-verified"}, exitNotMet, "not every row is verified"},
-		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitFailed, "/dev/null"},
+		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitUsage, "--output /dev/null/run: mkdir /dev/null: not a directory; want a file prefix"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, _, stderr := call(t, c.args...)
