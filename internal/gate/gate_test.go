@@ -203,7 +203,7 @@ func TestPlantedDefects(t *testing.T) {
 			"little", gate.Fail, "were in flight on average where 8 were stated",
 			map[string]gate.Answer{"queue": gate.Warn}},
 		{"no recipe", sealed(func(m *made) { m.report.AsItWas = nil }), "ceiling", gate.Unjudged, "missing a recipe",
-			map[string]gate.Answer{"denominator": gate.NotApplicable, "label": gate.NotApplicable}},
+			map[string]gate.Answer{"denominator": gate.NotApplicable, "label": gate.NotApplicable, "host": gate.Unjudged}},
 		{"an unknown dtype", sealed(func(m *made) { m.report.AsItWas.Recipe.Weights.Dtype = "int3" }),
 			"ceiling", gate.Unjudged, "int3", map[string]gate.Answer{"label": gate.Fail}},
 		{"a client that was late", sealed(func(m *made) { m.report.Client.Selftest.ITLErrorNS.P99 = 300_000 }),
@@ -246,6 +246,38 @@ func TestPlantedDefects(t *testing.T) {
 		{"a server that could not be read", sealed(func(m *made) {
 			m.report.Receipt.Engine.Arguments, m.report.Receipt.Runtime.Packages = map[string]string{}, map[string]string{}
 		}), "label", gate.Unjudged, "missing what the server reports of: flags, package torch, package vllm", nil},
+		{"NUMA balancing on", sealed(func(m *made) { m.report.Receipt.Host.NUMABalancing = p(2) }),
+			"host", gate.Fail, "NUMA balancing is on (2)", nil},
+		{"a hot device", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "0x0000000000000060" }),
+			"host", gate.Fail, "device 0: software thermal slowdown; device 0: hardware thermal slowdown", nil},
+		{"a power cap by software", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "0x5" }),
+			"host", gate.Warn, "device 0: software power cap", nil},
+		{"idle and application clocks", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "0x3" }),
+			"host", gate.Pass, "nothing slowed the host down", nil},
+		{"a slow memory clock", sealed(func(m *made) { m.evidence[1].Devices[7].MemoryClock = p(2619) }),
+			"host", gate.Fail, "device 0: memory clock below its maximum", nil},
+		{"another power limit", sealed(func(m *made) {
+			limit := 500.0
+			for i := range m.evidence[1].Devices {
+				m.evidence[1].Devices[i].PowerLimitW = &limit
+			}
+		}), "host", gate.Fail, "power limit 500 W, the target's is 700 W", nil},
+		{"a stranger on the device", sealed(func(m *made) {
+			m.evidence[1].Apps = append(m.evidence[1].Apps, row.DeviceApp{When: row.After, PID: 99, Name: "python3"})
+		}), "host", gate.Fail, "device 0 was shared with process 99 (python3)", nil},
+		{"a stranger on another device", sealed(func(m *made) {
+			m.evidence[1].Apps = append(m.evidence[1].Apps, row.DeviceApp{When: row.After, PID: 99, Name: "python3", Index: 1})
+		}), "host", gate.Warn, "process 99 (python3) on device 1, which the server does not use", nil},
+		{"processes that a container hides", sealed(func(m *made) {
+			m.evidence[1].Apps, m.evidence[1].Unread = nil, map[string]string{"apps": "a container hides them"}
+		}), "host", gate.Unjudged, "missing the devices' processes (a container hides them)", nil},
+		{"no device readings", sealed(func(m *made) { m.evidence[1].Devices = nil }), "host", gate.Unjudged, "missing device readings", nil},
+		{"throttle reasons not reported", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "" }),
+			"host", gate.Unjudged, "missing throttle reasons of device 0", nil},
+		{"no reading during the row", sealed(func(m *made) {
+			d := m.evidence[1].Devices
+			m.evidence[1].Devices = []row.DeviceSample{d[0], d[len(d)-1]}
+		}), "host", gate.Unjudged, "missing a reading of device 0 during the row", nil},
 		{"devices unknown", sealed(func(m *made) { m.report.Receipt.Devices = nil }), "denominator", gate.Unjudged, "missing the devices", nil},
 		{"speculation that the recipe does not state", sealed(func(m *made) { drafts(m, 100, 300, 100) }),
 			"speculation", gate.Fail, "states no speculation, and the server counted", nil},

@@ -1,7 +1,7 @@
 package gate
 
-// judges are the gates in the order in which they are shown. A gate without a function
-// is not asked of rows of this schema.
+// judges are the gates in the order in which they are shown. Schema 1 carries the
+// evidence of all.
 var judges = []struct {
 	name  string
 	judge func(*Input) Result
@@ -9,7 +9,7 @@ var judges = []struct {
 	{"schema", schema}, {"recompute", recompute}, {"complete", complete}, {"lengths", lengths},
 	{"counted", counted}, {"cold", cold}, {"warm", warm}, {"client", client}, {"little", little},
 	{"ceiling", ceiling}, {"label", label}, {"copied", copied}, {"speculation", speculation}, {"queue", queue},
-	{"neighbours", neighbours}, {"repeats", repeats}, {"host", nil}, {"denominator", denominator}, {"dates", dates},
+	{"neighbours", neighbours}, {"repeats", repeats}, {"host", host}, {"denominator", denominator}, {"dates", dates},
 }
 
 // Names of the gates in the order in which they are shown.
@@ -27,11 +27,7 @@ func names() []string {
 func Judge(in Input) []Result {
 	out := make([]Result, len(judges))
 	for i, j := range judges {
-		if j.judge == nil {
-			out[i] = Result{Answer: NotAsked, Reason: "not asked in schema 1"}
-		} else {
-			out[i] = j.judge(&in)
-		}
+		out[i] = j.judge(&in)
 		out[i].Gate = j.name
 	}
 	return out

@@ -51,8 +51,11 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 			memory, clock := o.AsItWas.Target.MemoryBytes*9/10, o.AsItWas.Target.MaxMemoryClockMHz
 			ev.Devices = append(ev.Devices, row.DeviceSample{
 				At: at, When: when, Index: d, PowerW: &watts, PowerLimitW: &limit,
-				MemoryUsed: &memory, MemoryClock: &clock, Throttle: "0x0",
+				MemoryUsed: &memory, MemoryClock: &clock, MemoryMax: &clock, Throttle: "0x0",
 			})
+			if when != row.During {
+				ev.Apps = append(ev.Apps, row.DeviceApp{At: at, When: when, Index: d, PID: 4243, Name: "VLLM::EngineCore", MemoryBytes: &memory, Ours: true})
+			}
 		}
 	}
 	read(0, row.Before, 0)
