@@ -140,9 +140,15 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 	if err != nil {
 		return nil, nil, none, err
 	}
+	if cal.answer == nil {
+		fmt.Fprintf(w, "measure bench: the server refuses a first short request to %s: %s\n", o.endpoint, oneLine(o.secrets.scrub(cal.refused)))
+	}
 	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), answer: cal.answer, extra: cal.notes}
 	receipt, evidence := host.Receipt(ctx, sw.ref)
 	evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
+	if srv.unknown != "" {
+		receipt.Unread["engine.name"] = srv.unknown
+	}
 	if err := sw.checkDevice(&receipt); err != nil {
 		return nil, nil, none, err
 	}

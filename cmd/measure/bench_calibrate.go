@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +54,10 @@ type calibration struct {
 	o *benchOptions
 	w row.Workload
 
-	stamps string      // which stamps the client has here
-	answer *row.Sample // the first that succeeded
-	notes  []string    // what every row should say of it
+	stamps  string      // which stamps the client has here
+	answer  *row.Sample // the first that succeeded
+	refused string      // why the first failed
+	notes   []string    // what every row should say of it
 }
 
 // calibrate finds how this server takes prompts, and whether it takes ignore_eos. It
@@ -75,6 +77,7 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, 
 				return nil, err
 			}
 			if !sample.OK() {
+				c.refused = cmp.Or(c.refused, sample.Reason)
 				continue
 			}
 			c.answer = &sample

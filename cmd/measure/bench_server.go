@@ -26,6 +26,7 @@ type server struct {
 	model     string          // its id in requests
 	known     *roofline.Model // the catalogue's entry; nil when it has none
 	engine    string          // "" unknown
+	unknown   string          // why it is
 	version   string
 	arguments map[string]string // what it reports of its settings
 	metrics   bool              // it exposes counters
@@ -65,13 +66,13 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 		base: o.base, header: o.header, insecure: o.insecure,
 		engine: said.Engine, version: said.Version, arguments: settings(said.Info), metrics: said.Metrics, extra: map[string]json.RawMessage{},
 	}
-	if strings.HasPrefix(s.engine, "unknown") {
-		s.engine = ""
+	if why, unknown := strings.CutPrefix(s.engine, "unknown: "); unknown {
+		s.engine, s.unknown = "", why
 	}
 	switch {
 	case o.engine == "" || o.engine == s.engine:
 	case o.engine == plainOpenAI || s.engine == "":
-		s.engine = o.engine
+		s.engine, s.unknown = o.engine, ""
 	default:
 		return nil, refuse(exitUsage, "--engine %s: the server says that it is %s; want --engine %s, or none", o.engine, s.engine, s.engine)
 	}

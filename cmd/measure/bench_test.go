@@ -207,6 +207,9 @@ func TestBenchAgainstAServer(t *testing.T) {
 			t.Errorf("%s: %v, or it holds the key", name, err)
 		}
 	}
+	if why := r.Receipt.Unread["engine.name"]; !strings.Contains(why, "someone") {
+		t.Errorf("the engine is unknown because %q", why)
+	}
 	if missing := r.Rows[0].Missing["output_tok_s_per_gpu"]; !strings.HasPrefix(missing, "GPU count unknown") {
 		t.Errorf("per-GPU figure is missing because %q", missing)
 	}
@@ -450,7 +453,7 @@ func TestBenchExitCodes(t *testing.T) {
 		{"an unknown recipe", []string{"--base-url", plain.URL, "--recipe", "llama-3.1-8b/b/c/d"}, exitUsage, "want one of: llama-3.1-8b/"},
 		{"a recipe of an unknown model", []string{"--base-url", plain.URL, "--recipe", "a/b/c/d"}, exitUsage, "no model a in the catalogue; want a recipe of one of: llama-3.1-8b"},
 		{"a recipe of another model", []string{"qwen3-8b", "--base-url", plain.URL, "--recipe", "llama-3.1-8b/h200-sxm/latency/vllm"}, exitUsage, "that recipe is of llama-3.1-8b"},
-		{"nothing works", []string{"--base-url", broken.URL, "--cells", "8:2", "--concurrency", "1"}, exitFailed, "HTTP 500: no GPU"},
+		{"nothing works", []string{"--base-url", broken.URL, "--cells", "8:2", "--concurrency", "1"}, exitFailed, "the server refuses a first short request to /v1/completions: HTTP 500: no GPU"},
 		{"not verified", []string{"--base-url", plain.URL, "--cells", "8:2", "--concurrency", "1", "--require-verified"}, exitNotMet, "not every row is verified"},
 		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitUsage, "--output /dev/null/run: mkdir /dev/null: not a directory; want a file prefix"},
 	} {
@@ -523,6 +526,7 @@ func TestKilledBenchKeepsFinishedRows(t *testing.T) {
 	}
 	cmd := exec.Command(exe, endless(prefix)...)
 	cmd.Args[0] = "measure"
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // what the killed run can't take away
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
