@@ -40,6 +40,7 @@ type scatterView struct {
 	Keys         []key
 	Others       int
 	Front        string
+	Crossings    []sentence
 	Marks        map[string]mark // by row id
 }
 
@@ -119,8 +120,7 @@ const maxTable = 200
 func (s *site) writeHomes(w *world) error {
 	shown := slices.DeleteFunc(slices.Clone(w.rows), func(m *measured) bool { return !m.ranks() })
 	models := distinct(shown, func(m *measured) string { return m.Key.Model })
-	shapes := distinct(shown, (*measured).shape)
-	slices.SortFunc(shapes, func(a, b shape) int { return cmp.Or(cmp.Compare(a.ISL, b.ISL), cmp.Compare(a.OSL, b.OSL)) })
+	shapes := sortedShapes(shown)
 	slices.Sort(models)
 	scopes := []scope{{}}
 	if len(models) > 1 {
@@ -361,8 +361,40 @@ func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, 
 		return nil, fmt.Errorf("scatter of %s: %w", drawn, err)
 	}
 	v.Narrow, v.Wide = template.HTML(narrow), template.HTML(wide)
+	v.Crossings = s.crossings(w, rows, drawn, withModel)
 	v.Marks = s.marks(w, rows, withModel)
 	return v, nil
+}
+
+// maxCrossings is how many crossovers stand beside the scatter.
+const maxCrossings = 4
+
+// crossings says where, among recipes of one model, the one that leads at low load
+// loses to another.
+func (s *site) crossings(w *world, rows []*measured, drawn shape, withModel bool) []sentence {
+	keys := distinct(rows, func(m *measured) recipeKey { return m.Key })
+	ladders := map[recipeKey][]*measured{}
+	for _, k := range keys {
+		ladders[k] = ladder(slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.Key != k }), drawn)
+	}
+	var out []sentence
+	for i, a := range keys {
+		for _, b := range keys[i+1:] {
+			if a.Model != b.Model {
+				continue
+			}
+			c, ok := tradeoff.Crossover(rungs(ladders[a]), rungs(ladders[b]))
+			if !ok || len(out) == maxCrossings {
+				continue
+			}
+			first, second := ladders[a][0], ladders[b][0]
+			if !c.Before {
+				first, second = second, first
+			}
+			out = append(out, sentence{say(s.seriesName(w, first, withModel) + " gives more per GPU up to "), strong(crossing(c)), say("; above it " + s.seriesName(w, second, false) + " does.")})
+		}
+	}
+	return out
 }
 
 func value(e estimate) chart.Value {
@@ -441,8 +473,7 @@ func bestOfCells(rows []*measured) []*measured {
 
 // homeTable fills in the table: each cell's best row, a group a shape.
 func (s *site) homeTable(v *homeView, rows []*measured, sc scope, slots map[recipeKey]int) {
-	shapes := distinct(rows, (*measured).shape)
-	slices.SortFunc(shapes, func(a, b shape) int { return cmp.Or(cmp.Compare(a.ISL, b.ISL), cmp.Compare(a.OSL, b.OSL)) })
+	shapes := sortedShapes(rows)
 	groups := make([][]*measured, len(shapes))
 	var all []*measured
 	for i, sh := range shapes {
@@ -521,7 +552,7 @@ func (m *measured) engine() string {
 
 // engineName is how an engine writes itself.
 func engineName(id string) string {
-	for _, e := range [][2]string{{"vllm", "vLLM"}, {"sglang", "SGLang"}, {"llamacpp", "llama.cpp"}, {"ollama", "Ollama"}, {"trtllm", "TensorRT-LLM"}, {"tgi", "TGI"}, {embedded, "embedded engine"}} {
+	for _, e := range [][2]string{{"vllm", "vLLM"}, {"sglang", "SGLang"}, {"llamacpp", "llama.cpp"}, {"ollama", "Ollama"}, {"trtllm", "TensorRT-LLM"}, {"tgi", "TGI"}, {row.EmbeddedEngine, "embedded engine"}} {
 		if e[0] == id {
 			return e[1]
 		}

@@ -32,9 +32,6 @@ type world struct {
 // articles are the Markdown pages, by name and address.
 var articles = []string{"before-you-launch", "methodology", "glossary"}
 
-// embedded is the name that the embedded engine gives itself.
-const embedded = "embedded"
-
 // load reads everything but the rows and notes every problem.
 func (s *site) load() *world {
 	w := &world{articles: map[string]*article{}, byID: map[string]*measured{}}
@@ -49,6 +46,7 @@ func (s *site) load() *world {
 	}
 	w.catalog = c
 	s.strategies = c.Strategies
+	s.recipes = maps.Clone(c.Recipes)
 	for _, name := range articles {
 		a, err := readArticle(s.fsys, name, s.opts.Base)
 		if err != nil {
@@ -84,7 +82,7 @@ func (s *site) withdrawals() map[string]*withdrawal {
 func (s *site) readRows(ctx context.Context, w *world) error {
 	withdrawn := s.withdrawals()
 	seen := map[string]string{} // row id → file
-	corpus := &gate.Corpus{Prompts: map[string]string{}}
+	corpus := gate.NewCorpus()
 	var files []string
 	err := fs.WalkDir(s.fsys, "data/rows", func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && p == "data/rows" {
@@ -97,6 +95,13 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 	})
 	if err != nil {
 		return err
+	}
+	// Each row is judged beside all others, so their figures come first; prompts are in
+	// the samples, and are held against the rows that were read before.
+	for _, file := range files {
+		if err := s.learn(file, corpus, withdrawn); err != nil {
+			return err
+		}
 	}
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
@@ -114,6 +119,25 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 	return nil
 }
 
+// learn adds a report's rows to the corpus, without their samples. What is wrong with the
+// file is told when it is read whole.
+func (s *site) learn(file string, corpus *gate.Corpus, withdrawn map[string]*withdrawal) error {
+	data, err := fs.ReadFile(s.fsys, file)
+	if err != nil {
+		return err
+	}
+	r, _, err := rowfile.Decode(data)
+	if err != nil {
+		return nil
+	}
+	for i := range r.Rows {
+		if withdrawn[r.Rows[i].ID] == nil {
+			corpus.Add(r, &r.Rows[i], nil)
+		}
+	}
+	return nil
+}
+
 func (s *site) readReport(file string, w *world, seen map[string]string, withdrawn map[string]*withdrawal, corpus *gate.Corpus) error {
 	source, err := fs.ReadFile(s.fsys, file)
 	if err != nil {
@@ -125,12 +149,13 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 		s.refuse(fmt.Errorf("%s:1:1: %w", file, unprefixed(err, file)))
 		return nil
 	}
+	b.Now = s.opts.Now
 	key, ok := parseKey(strings.TrimPrefix(path.Dir(file), "data/rows/"))
 	if !ok {
 		s.refuse(fmt.Errorf("%s:1:1: a report lies in data/rows/MODEL/TARGET/STRATEGY/ENGINE/", file))
 		return nil
 	}
-	simulated := b.Report.Receipt.Engine.Name == embedded
+	simulated := b.Simulated()
 	if simulated && !s.opts.Demo {
 		s.refuse(fmt.Errorf("%s:1:1: its rows are of the embedded engine and measure nothing; they are shown with --demo alone", file))
 		return nil
@@ -141,9 +166,7 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 	copied := map[string]bool{}
 	for i := range b.Rows {
 		d := &b.Rows[i]
-		input := b.Input(i, corpus)
-		input.Now = s.opts.Now
-		results := gate.Judge(input)
+		results := gate.Judge(b.Input(i, corpus))
 		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results, Verdict: gate.Verdict(results), Withdrawn: withdrawn[d.Row.ID]}
 		m.Listed = m.Verdict == gate.Verified || simulated
 		if b.Report.AsItWas != nil {
@@ -161,7 +184,7 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 		if m.Withdrawn == nil && !simulated {
 			for _, g := range results {
 				if g.Answer.Blocks() {
-					s.refuse(fmt.Errorf("%s:%s: row %s: gate %s: %s: %s", file, place, d.Row.ID, g.Gate, g.Answer, strings.TrimSpace(g.Reason+" "+g.Mend)))
+					s.refuse(fmt.Errorf("%s:%s: row %s: gate %s: %s: %s", file, place, d.Row.ID, g.Gate, g.Answer, closed(g.Reason)+mend(g)))
 				}
 			}
 		}

@@ -130,6 +130,7 @@ type modelView struct {
 	Model      []fact
 	Strategies []strategyHead
 	Coverage   []coverageRow
+	Compare    []compareView
 	Recipes    []recipeView
 	NoRecipe   bool
 }
@@ -165,6 +166,7 @@ type recipeView struct {
 // rowTable is a recipe's rows of one shape.
 type rowTable struct {
 	ID, Name string
+	Label    string // what no other table of the page is called
 	Heads    []column
 	Rows     []tableRow
 	Reasons  []dash
@@ -201,6 +203,10 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 			line.Cells = append(line.Cells, s.coverage(w, id, cell))
 		}
 		v.Coverage = append(v.Coverage, line)
+	}
+	var err error
+	if v.Compare, err = s.comparisons(recipes); err != nil {
+		return err
 	}
 	for _, r := range recipes {
 		v.Recipes = append(v.Recipes, s.recipe(w, r))
@@ -303,16 +309,26 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 			v.Notes = append(v.Notes, randomWeights)
 		}
 	}
+	if older := slices.DeleteFunc(slices.Clone(r.rows), func(m *measured) bool { return !s.olderRecipe(m) }); len(older) > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("Older recipe: %s measured before the recipe was last changed; each row's page has the recipe as it was.", wasWere(len(older))))
+	}
 	live := slices.DeleteFunc(slices.Clone(r.rows), func(m *measured) bool { return m.Withdrawn != nil })
 	v.Commands = append(v.Commands, command{"Measure it yourself, against the running server", s.benchCommand(r.key, live)})
 	v.Sign, v.Verdict = s.recipeVerdict(w, r, live)
 	v.Gauges = s.recipeGauges(live, v.ID)
-	v.Tables = s.rowTables(v.ID, r.rows)
+	v.Tables = s.rowTables(v.ID, v.Title, r.rows)
 	if len(live) > 0 {
 		last := slices.MaxFunc(live, func(a, b *measured) int { return cmp.Compare(a.Report.MeasuredAt, b.Report.MeasuredAt) })
 		v.Receipts = receiptFacts(last)
 	}
 	return v
+}
+
+func wasWere(rows int) string {
+	if rows == 1 {
+		return "1 row was"
+	}
+	return format.Count(int64(rows)) + " rows were"
 }
 
 // recipeVerdict is the card's first sentence.
@@ -488,16 +504,15 @@ func (s *site) benchCommand(k recipeKey, rows []*measured) string {
 }
 
 // rowTables are a recipe's rows, a table a shape.
-func (s *site) rowTables(id string, rows []*measured) []rowTable {
-	shapes := distinct(rows, (*measured).shape)
-	slices.SortFunc(shapes, func(a, b shape) int { return cmp.Or(cmp.Compare(a.ISL, b.ISL), cmp.Compare(a.OSL, b.OSL)) })
+func (s *site) rowTables(id, title string, rows []*measured) []rowTable {
+	shapes := sortedShapes(rows)
 	var tables []rowTable
 	for _, sh := range shapes {
 		of := slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.shape() != sh })
 		slices.SortStableFunc(of, func(a, b *measured) int {
 			return cmp.Or(cmp.Compare(a.concurrency(), b.concurrency()), cmp.Compare(b.Report.MeasuredAt, a.Report.MeasuredAt))
 		})
-		t := rowTable{ID: id + "-" + sh.slug(), Name: sh.String()}
+		t := rowTable{ID: id + "-" + sh.slug(), Name: sh.String(), Label: "Rows of " + title + ", " + sh.String()}
 		t.Heads = []column{
 			newColumn("Per GPU", "output tok/s", of, (*measured).perGPU),
 			newColumn("Per user", "tok/s", of, (*measured).perUser),

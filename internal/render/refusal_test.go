@@ -154,7 +154,7 @@ func anyMatch(re *regexp.Regexp, lines []string) bool {
 func simulated(t *testing.T, root string) {
 	t.Helper()
 	r, samples, evidence := rowtest.Report(1, rowtest.Options{Simulated: true, Cells: []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 1}}})
-	r.Receipt.Engine.Name = embedded
+	r.Receipt.Engine.Name = row.EmbeddedEngine
 	r.Rows[0].Notes = []string{"simulated: not a measurement"}
 	rowtest.Seal(r, samples, evidence)
 	dir := "data/rows/llama-3.1-8b/h200-sxm/latency/embedded/"

@@ -65,6 +65,7 @@ type site struct {
 	frame    frame
 
 	strategies map[string]*row.Strategy
+	recipes    map[string]*row.Recipe // of today's catalogue, by id
 	charts     *chart.Engine
 }
 

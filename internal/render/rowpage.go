@@ -1,7 +1,9 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"maps"
@@ -32,6 +34,7 @@ type rowView struct {
 	Histogram  histogramView
 	Gates      []gateView
 	Labels     []labelView
+	Recipe     []fact // as it was
 	Receipt    []fact
 	Server     []fact
 	Commands   []command
@@ -117,7 +120,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download)
 		Workload:  workload(&m.Workload),
 		Sign:      m.sign(),
 		Verdict:   verdict(m),
-		Notes:     m.notes(),
+		Notes:     s.notes(m),
 		Gauge:     s.decodeGauge(m, "roof"),
 		Histogram: histogram(m, samples),
 		Gates:     gateViews(m.Gates),
@@ -125,6 +128,9 @@ func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download)
 		Receipt:   receiptFacts(m),
 		Server:    serverFacts(&m.Row.Server, &m.Counts),
 		Downloads: downloads,
+	}
+	if was := m.Report.AsItWas; was != nil {
+		v.Recipe = recipeFacts(&was.Recipe)
 	}
 	if len(m.Report.Tool.Command) > 0 {
 		v.Commands = append(v.Commands, command{"As it was measured", wrapped(m.Report.Tool.Command, 80)})
@@ -171,8 +177,11 @@ func (m *measured) sign() string {
 }
 
 // notes are the row's own and what its weights ask to be said.
-func (m *measured) notes() []string {
+func (s *site) notes(m *measured) []string {
 	notes := slices.Clone(m.Notes)
+	if s.olderRecipe(m) {
+		notes = append(notes, "Older recipe: the recipe has changed since this row was measured. The gates judge the row by the recipe as it was.")
+	}
 	if m.Report.Receipt.Weights.Source == "random" {
 		notes = append(notes, randomWeights)
 	}
@@ -183,6 +192,17 @@ func (m *measured) notes() []string {
 		notes = append(notes, "Measured in passes: the row stands in no ranking, which are of sustained rows.")
 	}
 	return notes
+}
+
+// olderRecipe says whether today's recipe is another than the row was measured with.
+func (s *site) olderRecipe(m *measured) bool {
+	today, was := s.recipes[m.Key.String()], m.Report.AsItWas
+	if today == nil || was == nil {
+		return false
+	}
+	a, errA := json.Marshal(today)
+	b, errB := json.Marshal(was.Recipe)
+	return errA == nil && errB == nil && !bytes.Equal(a, b)
 }
 
 const randomWeights = "Random weights: speed only; no accuracy figure belongs to this row."
