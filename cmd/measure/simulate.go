@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -31,11 +32,13 @@ func simulateFlags(cfg *simulator.Config) (fs *pflag.FlagSet, host *string, port
 	fs.IntVar(&cfg.MaxRunning, "max-running", cfg.MaxRunning, "streams at once; further requests wait")
 	fs.IntVar(&cfg.CacheBlocks, "cache-blocks", cfg.CacheBlocks, "blocks of 16 tokens in the pool and in the prefix cache")
 	fs.IntVar(&cfg.MaxModelLen, "max-model-len", cfg.MaxModelLen, "prompt and output together, in tokens")
+	fs.Var(&cfg.Faults, "fault", "ways to answer unlike a plain healthy server, separated by commas (listed above)")
+	fs.IntVar(&cfg.FaultEvery, "fault-every", cfg.FaultEvery, "they befall each of so many requests")
 	untilStdin = fs.Bool("until-stdin-closes", false, "end when standard input does, as when the program that started this one dies")
 	usage(fs, "simulate [flags]",
 		"Run the embedded engine: an OpenAI-compatible server that sends each token at a\n"+
 			"time known in advance. The first line on stdout is its address. It measures nothing;\n"+
-			"it is what a client is held against.",
+			"it is what a client is held against.\n\nFaults:\n"+strings.TrimSuffix(simulator.FaultList(), "\n"),
 		"measure simulate --port 0 --gap 20ms --truth truth.jsonl")
 	return
 }

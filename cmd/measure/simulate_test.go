@@ -19,6 +19,10 @@ func TestSimulateTakesAllOfAConfig(t *testing.T) {
 	want := simulator.Config{
 		Model: "some model", Prefill: 1, PrefillPerToken: 2 * time.Second, Gap: 3 * time.Millisecond, GapPerStream: 4,
 		MaxRunning: 5, CacheBlocks: 6, MaxModelLen: 7,
+		FaultEvery: 8,
+	}
+	if err := want.Faults.Set("crlf,stall"); err != nil {
+		t.Fatal(err)
 	}
 	var got simulator.Config
 	fs, _, _, _, _ := simulateFlags(&got)

@@ -52,6 +52,17 @@ func (s *Server) complete(w *writer, br *bufio.Reader, req *http.Request, body [
 	}
 
 	n := s.seq.Add(1)
+	var faults Faults
+	if n%int64(s.cfg.FaultEvery) == 0 {
+		faults = s.cfg.Faults
+	}
+	if faults.has(faultHTML503) {
+		s.count.refused.Add(1)
+		return reply(w, req, http.StatusServiceUnavailable, "text/html", []byte("<html><body><h1>503 Service Unavailable</h1></body></html>\n"))
+	}
+	if faults.has(faultEarlyStop) {
+		osl = (osl + 1) / 2
+	}
 	st := &stream{
 		id: req.Header.Get("X-Request-Id"), prompt: prompt, chain: chain(prompt),
 		isl: len(prompt), osl: osl, arrived: arrived,
@@ -71,7 +82,7 @@ func (s *Server) complete(w *writer, br *bufio.Reader, req *http.Request, body [
 		st.text = &format{
 			chat: chat, head: streamHead(req), lead: lead(chat, id, created, s.cfg.Model),
 			usage: c.StreamOptions.IncludeUsage, continuous: c.StreamOptions.ContinuousUsage,
-			ids: c.ReturnTokenIDs,
+			ids: c.ReturnTokenIDs, faults: faults,
 		}
 		st.buf = make([]byte, 0, 1024)
 	}

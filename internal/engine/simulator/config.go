@@ -35,6 +35,8 @@ type Config struct {
 	MaxRunning      int           // streams at once; further requests wait in order of arrival
 	CacheBlocks     int           // blocks in the pool and in the prefix cache
 	MaxModelLen     int           // prompt and output together, in tokens
+	Faults          Faults        // none in a healthy server
+	FaultEvery      int           // they befall each of so many requests, the last of them
 }
 
 // Default is about a small model on one GPU.
@@ -48,6 +50,7 @@ func Default() Config {
 		MaxRunning:      256,
 		CacheBlocks:     65536,
 		MaxModelLen:     16384,
+		FaultEvery:      1,
 	}
 }
 
@@ -74,6 +77,9 @@ func (c Config) Check() error {
 	if c.MaxModelLen < 2 {
 		errs = append(errs, fmt.Errorf("max model length is %d; 2 or more is accepted", c.MaxModelLen))
 	}
+	if c.FaultEvery < 1 {
+		errs = append(errs, fmt.Errorf("a fault every %d requests; 1 or more is accepted", c.FaultEvery))
+	}
 	if need := blocks(c.MaxModelLen); c.CacheBlocks < need {
 		errs = append(errs, fmt.Errorf("%d cache blocks hold %d tokens; a max model length of %d needs %d blocks or more",
 			c.CacheBlocks, c.CacheBlocks*BlockTokens, c.MaxModelLen, need))
@@ -92,6 +98,8 @@ func (c Config) Args() []string {
 		"--max-running", fmt.Sprint(c.MaxRunning),
 		"--cache-blocks", fmt.Sprint(c.CacheBlocks),
 		"--max-model-len", fmt.Sprint(c.MaxModelLen),
+		"--fault", c.Faults.String(),
+		"--fault-every", fmt.Sprint(c.FaultEvery),
 	}
 }
 

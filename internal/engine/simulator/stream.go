@@ -21,6 +21,7 @@ type stream struct {
 	scheduled []int64
 	sent      []int64
 	parked    bool // it found no free slot
+	ended     bool // its line of truth is written
 	status    string
 
 	out  *writer // nil: the answer is not streamed
@@ -34,6 +35,7 @@ const (
 	statusOK      = "ok"
 	statusGone    = "client gone"
 	statusStopped = "server stopped"
+	statusSpoilt  = "spoilt"
 )
 
 // format is what the chunks of one answer look like.
@@ -44,6 +46,7 @@ type format struct {
 	usage      bool   // a last chunk with usage
 	continuous bool   // usage in each chunk
 	ids        bool   // token_ids in each chunk
+	faults     Faults
 }
 
 // open appends what comes first of all: the headers, and for a chat the chunk that
@@ -53,7 +56,7 @@ func (f *format) open(b []byte, isl int) []byte {
 	if !f.chat {
 		return b
 	}
-	return event(b, func(b []byte) []byte {
+	return f.event(b, func(b []byte) []byte {
 		b = append(b, f.lead...)
 		b = append(b, `"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
 		if f.continuous {
@@ -63,51 +66,106 @@ func (f *format) open(b []byte, isl int) []byte {
 	})
 }
 
-// token appends the chunk of token n (from 0) of osl.
-func (f *format) token(b []byte, n, isl, osl int) []byte {
-	return event(b, func(b []byte) []byte {
+// tokens appends the chunk of the tokens from first to last (from 0) of osl.
+func (f *format) tokens(b []byte, first, last, isl, osl, cached int) []byte {
+	return f.event(b, func(b []byte) []byte {
 		b = append(b, f.lead...)
 		b = append(b, `"choices":[{"index":0,`...)
-		if f.chat {
-			b = append(b, `"delta":{"content":" w`...)
-			b = strconv.AppendInt(b, int64(n), 10)
-			b = append(b, `"}`...)
-		} else {
-			b = append(b, `"text":" w`...)
-			b = strconv.AppendInt(b, int64(n), 10)
-			b = append(b, '"')
+		switch {
+		case f.chat && f.faults.has(faultReasoning) && last < osl/2:
+			b = append(b, `"delta":{"reasoning_content":"`...)
+		case f.chat:
+			b = append(b, `"delta":{"content":"`...)
+		default:
+			b = append(b, `"text":"`...)
 		}
-		if n == osl-1 {
-			b = append(b, `,"logprobs":null,"finish_reason":"length","stop_reason":null`...)
-		} else {
+		for n := first; n <= last; n++ {
+			b = f.word(b, n)
+		}
+		b = append(b, '"')
+		if f.chat {
+			b = append(b, '}')
+		}
+		switch {
+		case last < osl-1:
 			b = append(b, `,"logprobs":null,"finish_reason":null`...)
+		case f.faults.has(faultEarlyStop):
+			b = append(b, `,"logprobs":null,"finish_reason":"stop","stop_reason":null`...)
+		default:
+			b = append(b, `,"logprobs":null,"finish_reason":"length","stop_reason":null`...)
 		}
 		if f.ids {
 			b = append(b, `,"token_ids":[`...)
-			b = strconv.AppendInt(b, int64(n), 10)
+			for n := first; n <= last; n++ {
+				if n > first {
+					b = append(b, ',')
+				}
+				b = strconv.AppendInt(b, int64(n), 10)
+			}
 			b = append(b, ']')
 		}
 		b = append(b, `}]`...)
-		if f.continuous {
-			b = appendUsage(append(b, ','), isl, n+1, -1)
+		switch {
+		case f.faults.has(faultNoUsage):
+		case f.usage && f.faults.has(faultUsageLast) && last == osl-1:
+			b = f.appendUsage(append(b, ','), isl, osl, cached)
+		case f.continuous:
+			b = appendUsage(append(b, ','), isl, last+1, -1)
 		}
 		return append(b, '}')
 	})
 }
 
+// word appends the text of token n.
+func (f *format) word(b []byte, n int) []byte {
+	if f.faults.has(faultBlank) && n%3 == 1 {
+		return b
+	}
+	b = append(b, " w"...)
+	if f.faults.has(faultUTF8) {
+		b = append(b, "é😀"...)
+	}
+	return strconv.AppendInt(b, int64(n), 10)
+}
+
 // end appends what follows the last token: usage where it was asked for, the end mark,
 // and the end of the body.
 func (f *format) end(b []byte, isl, osl, cached int) []byte {
-	if f.usage {
-		b = event(b, func(b []byte) []byte {
+	if f.usage && !f.faults.has(faultNoUsage|faultUsageLast) {
+		b = f.event(b, func(b []byte) []byte {
 			b = append(b, f.lead...)
 			b = append(b, `"choices":[],`...)
-			b = appendUsage(b, isl, osl, cached)
+			b = f.appendUsage(b, isl, osl, cached)
 			return append(b, '}')
 		})
 	}
-	b = event(b, func(b []byte) []byte { return append(b, "[DONE]"...) })
+	if !f.faults.has(faultNoDone) {
+		b = f.event(b, func(b []byte) []byte { return append(b, "[DONE]"...) })
+	}
 	return append(b, "0\r\n\r\n"...)
+}
+
+// fail appends an error as an event, and the end of the body.
+func (f *format) fail(b []byte) []byte {
+	const said = `{"error":{"message":"the engine core died","type":"InternalServerError","param":null,"code":500}}`
+	if f.faults.has(faultErrorField) {
+		b = chunked(b, func(b []byte) []byte { return append(b, "error: "+said+"\n\n"...) })
+	} else {
+		b = f.event(b, func(b []byte) []byte { return append(b, said...) })
+		b = f.event(b, func(b []byte) []byte { return append(b, "[DONE]"...) })
+	}
+	return append(b, "0\r\n\r\n"...)
+}
+
+// appendUsage appends the final usage as the faults would have it.
+func (f *format) appendUsage(b []byte, isl, osl, cached int) []byte {
+	if f.faults.has(faultWrongUsage) {
+		osl++
+	}
+	if f.faults.has(faultNoCached) {
+		cached = -1
+	}
+	return appendUsage(b, isl, osl, cached)
 }
 
 // appendUsage appends the usage member; cached < 0 leaves the details out.
@@ -126,17 +184,28 @@ func appendUsage(b []byte, isl, osl, cached int) []byte {
 	return append(b, '}')
 }
 
-// event appends one server-sent event as one chunk of the body. The chunk's length has
-// a fixed width, so that it can be filled in afterwards.
-func event(b []byte, data func([]byte) []byte) []byte {
+// event appends one server-sent event as one chunk of the body.
+func (f *format) event(b []byte, data func([]byte) []byte) []byte {
+	if f.faults != 0 {
+		return chunked(b, func(b []byte) []byte { return f.faults.frame(b, data(nil)) })
+	}
+	return chunked(b, func(b []byte) []byte {
+		b = append(b, "data: "...)
+		b = data(b)
+		return append(b, "\n\n"...)
+	})
+}
+
+// chunked appends one chunk of a body. Its length has a fixed width, so that it can be
+// filled in afterwards.
+func chunked(b []byte, content func([]byte) []byte) []byte {
 	const digits = "0123456789abcdef"
 	at := len(b)
-	b = append(b, "0000\r\ndata: "...)
-	b = data(b)
-	b = append(b, "\n\n"...)
-	n := len(b) - at - 6
-	for i := range 4 {
-		b[at+i] = digits[n>>(12-4*i)&15]
+	b = append(b, "00000\r\n"...)
+	b = content(b)
+	n := len(b) - at - 7
+	for i := range 5 {
+		b[at+i] = digits[n>>(16-4*i)&15]
 	}
 	return append(b, "\r\n"...)
 }

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"container/heap"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -32,6 +33,7 @@ type timetable struct {
 	due        dueHeap
 	seq        int64
 	waiting    []*stream
+	stalled    []*stream // by a fault: they hold their slots until their clients leave
 	prefilling *stream
 	decoding   int
 	running    int
@@ -115,28 +117,32 @@ func (t *timetable) takeIn() bool {
 		t.admit(s.arrived)
 	}
 	for _, s := range gone {
+		if s.ended {
+			continue // it ended while its client left
+		}
 		s.status = statusGone
-		for i, w := range t.waiting {
-			if w == s {
-				t.waiting = append(t.waiting[:i], t.waiting[i+1:]...)
-				t.finish(s)
-				break
-			}
+		if i := slices.Index(t.stalled, s); i >= 0 {
+			t.stalled = slices.Delete(t.stalled, i, i+1)
+			t.release(s, now())
+			continue
+		}
+		if i := slices.Index(t.waiting, s); i >= 0 {
+			t.waiting = slices.Delete(t.waiting, i, i+1)
+			t.finish(s)
 		}
 	}
 	t.publish()
 	if !stopping {
 		return false
 	}
-	for _, s := range t.waiting {
+	left := slices.Concat(t.waiting, t.stalled)
+	for _, d := range t.due {
+		left = append(left, d.s)
+	}
+	for _, s := range left {
 		s.status = statusStopped
 		t.finish(s)
 	}
-	for _, d := range t.due {
-		d.s.status = statusStopped
-		t.finish(d.s)
-	}
-	t.waiting, t.due = nil, nil
 	return true
 }
 
@@ -183,6 +189,11 @@ func (t *timetable) issue(s *stream, at int64) {
 	if s.status == "" {
 		t.send(s, at)
 	}
+	if slices.Contains(t.stalled, s) {
+		t.admit(at)
+		t.publish()
+		return // its slot is taken until its client leaves
+	}
 	if last || s.status != "" {
 		if s.status == "" {
 			s.status = statusOK
@@ -193,12 +204,7 @@ func (t *timetable) issue(s *stream, at int64) {
 				}
 			}
 		}
-		t.decoding--
-		t.running--
-		t.live -= s.live
-		t.finish(s)
-		t.admit(at)
-		t.publish()
+		t.release(s, at)
 		return
 	}
 	t.put(s, at+int64(t.cfg.Gap)+int64(t.cfg.GapPerStream)*int64(t.decoding-1))
@@ -208,31 +214,100 @@ func (t *timetable) issue(s *stream, at int64) {
 	}
 }
 
-// send writes one token and notes when.
+// release ends a stream that decodes and gives its place to the next.
+func (t *timetable) release(s *stream, at int64) {
+	t.decoding--
+	t.running--
+	t.live -= s.live
+	t.finish(s)
+	t.admit(at)
+	t.publish()
+}
+
+// send writes one token, or holds it back, and notes when.
 func (t *timetable) send(s *stream, at int64) {
+	n := s.next
+	if s.out != nil && s.text.faults != 0 && t.spoil(s, n) {
+		return
+	}
 	s.scheduled = append(s.scheduled, at)
 	t.count.generated.Add(1)
-	n := s.next
 	s.next++
-	if s.out == nil {
+	if s.out == nil || s.held(n) {
 		return
 	}
 	s.buf = s.buf[:0]
-	if n == 0 && !s.text.chat {
+	from := len(s.sent)
+	if from == 0 && !s.text.chat {
 		s.buf = s.text.open(s.buf, s.isl)
 	}
-	s.buf = s.text.token(s.buf, n, s.isl, s.osl)
+	s.buf = s.text.tokens(s.buf, from, n, s.isl, s.osl, s.cached)
 	sent := now()
-	if s.out.write(s.buf) != nil {
+	if t.write(s, n) != nil {
 		s.status = statusGone
 		return
 	}
-	s.sent = append(s.sent, sent)
+	for i := from; i <= n; i++ {
+		s.sent = append(s.sent, sent)
+	}
 	t.count.late.add(sent - at)
+}
+
+// write sends the stream's buffer, whole or, where a fault asks for it, in two parts.
+func (t *timetable) write(s *stream, n int) error {
+	if !s.text.faults.has(faultSplit) {
+		return s.out.write(s.buf)
+	}
+	cut := 1 + n*7%(len(s.buf)-1)
+	if err := s.out.write(s.buf[:cut]); err != nil {
+		return err
+	}
+	return s.out.write(s.buf[cut:])
+}
+
+// held says whether token n waits for those after it, to leave with them.
+func (s *stream) held(n int) bool {
+	last := n == s.osl-1
+	return s.text.faults.has(faultBurst) && !last || s.text.faults.has(faultMultiToken) && !last && n%4 != 3
+}
+
+// spoil ends an answer in place of its token n where a fault asks for that.
+func (t *timetable) spoil(s *stream, n int) bool {
+	f := s.text.faults
+	half := n == s.osl/2
+	s.buf = s.buf[:0]
+	if len(s.sent) == 0 && !s.text.chat {
+		s.buf = s.text.open(s.buf, s.isl)
+	}
+	switch {
+	case n == 0 && f.has(faultNothing):
+		s.buf = append(s.buf, "0\r\n\r\n"...)
+	case n == 0 && f.has(faultOnlyDone):
+		s.text.usage = false
+		s.buf = s.text.end(s.buf, s.isl, s.osl, s.cached)
+	case n == 0 && f.has(faultErrorFirst), half && f.has(faultErrorMid|faultErrorField):
+		s.buf = s.text.fail(s.buf)
+	case half && f.has(faultCut):
+		s.buf = s.text.tokens(s.buf, n, n, s.isl, s.osl, s.cached)
+		s.buf = s.buf[:len(s.buf)-20]
+	case half && f.has(faultStall):
+		t.stalled = append(t.stalled, s)
+		return true
+	default:
+		return false
+	}
+	s.status = statusSpoilt
+	if s.out.write(s.buf) != nil {
+		s.status = statusGone
+	} else if f.has(faultCut) {
+		s.out.conn.Close()
+	}
+	return true
 }
 
 // finish lets go of a stream: its truth is written and its connection is free again.
 func (t *timetable) finish(s *stream) {
+	s.ended = true
 	t.count.ended(s.status)
 	t.log <- s
 	close(s.done)

@@ -17,7 +17,7 @@ type Truth struct {
 	Scheduled []int64 `json:"scheduled_ns"` // when each token was due
 	Sent      []int64 `json:"sent_ns"`      // taken just before each token's write; empty where the answer was not streamed
 	Parked    bool    `json:"parked"`       // it found no free slot on arrival
-	Status    string  `json:"status"`       // ok, client gone or server stopped
+	Status    string  `json:"status"`       // ok, client gone, server stopped, or spoilt by a fault
 }
 
 // writeTruth writes a line for each stream that ends, until the channel closes. It
