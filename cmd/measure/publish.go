@@ -236,8 +236,11 @@ func (p *publication) write() (err error) {
 	for _, r := range p.reports {
 		for _, f := range r.files {
 			name := filepath.Join(p.root, filepath.FromSlash(path.Join(rowsDir, f.name)))
-			if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			switch _, err := os.Lstat(name); {
+			case err == nil:
 				return fmt.Errorf("%s is there already, and published files are never changed", name)
+			case !errors.Is(err, fs.ErrNotExist):
+				return err
 			}
 			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 				return err

@@ -7,7 +7,7 @@ func complete(in *Input) Result {
 	if r, none := in.noSamples(); none {
 		return r
 	}
-	c := row.Compute(&in.Row.Workload, 0, in.Samples, nil).Counts
+	c := row.Count(&in.Row.Workload, in.Samples, nil)
 	figures := []Compared{
 		{"completed", itoa(c.Completed), itoa(c.Planned) + " planned"},
 		{"failed", itoa(c.Failed), "0"},

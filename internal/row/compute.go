@@ -36,7 +36,7 @@ func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 		data[i] = repeatData{number: g[0].Repeat, series: newSeries(g), rates: newRates(w.Protocol, g)}
 		data[i].power, data[i].powerWhy = power(ev, data[i].windows)
 	}
-	out.Counts = count(w, len(groups), samples, ev)
+	out.Counts = Count(w, samples, ev)
 	b := builder{data: data, missing: out.Missing, intervals: map[string]Interval{}}
 	if len(data) == 0 {
 		b.nothing = "no request was made"
@@ -90,18 +90,18 @@ type builder struct {
 
 func (b *builder) figures(gpus int64, samples []Sample, server *Server) Figures {
 	f := Figures{
-		TTFT:      b.dist("ttft_ms", func(d *repeatData) []float64 { return d.ttft }),
-		TTFA:      b.dist("ttfa_ms", func(d *repeatData) []float64 { return d.ttfa }),
-		SendTTFT:  b.dist("send_ttft_ms", func(d *repeatData) []float64 { return d.send }),
-		TPOT:      b.dist("tpot_ms", func(d *repeatData) []float64 { return d.tpot }),
-		ITL:       b.dist("itl_ms", func(d *repeatData) []float64 { return d.itl }),
-		ITLDecode: b.dist("itl_decode_ms", func(d *repeatData) []float64 { return d.series.decode }),
-		IngestGap: b.dist("ingest_gap_ms", func(d *repeatData) []float64 { return d.ingest }),
-		ChunkGap:  b.dist("chunk_gap_ms", func(d *repeatData) []float64 { return d.chunk }),
-		E2E:       b.dist("e2e_ms", func(d *repeatData) []float64 { return d.e2e }),
+		TTFT:      b.dist("ttft_ms", func(d *repeatData) *values { return &d.ttft }),
+		TTFA:      b.dist("ttfa_ms", func(d *repeatData) *values { return &d.ttfa }),
+		SendTTFT:  b.dist("send_ttft_ms", func(d *repeatData) *values { return &d.send }),
+		TPOT:      b.dist("tpot_ms", func(d *repeatData) *values { return &d.tpot }),
+		ITL:       b.dist("itl_ms", func(d *repeatData) *values { return &d.itl }),
+		ITLDecode: b.dist("itl_decode_ms", func(d *repeatData) *values { return &d.series.decode }),
+		IngestGap: b.dist("ingest_gap_ms", func(d *repeatData) *values { return &d.ingest }),
+		ChunkGap:  b.dist("chunk_gap_ms", func(d *repeatData) *values { return &d.chunk }),
+		E2E:       b.dist("e2e_ms", func(d *repeatData) *values { return &d.e2e }),
 
 		FirstCall:                b.firstCall(samples),
-		PrefillTokPerSec:         b.rate("prefill_tok_s", func(d *repeatData) (*float64, string) { return mean(d.prefill), d.series.why["prefill_tok_s"] }),
+		PrefillTokPerSec:         b.rate("prefill_tok_s", func(d *repeatData) (*float64, string) { return d.prefill.average(), d.series.why["prefill_tok_s"] }),
 		UncachedPrefillTokPerSec: b.rate("uncached_prefill_tok_s", uncachedRate),
 		DecodeTokPerSec:          b.rate("decode_tok_s", func(d *repeatData) (*float64, string) { return d.rates.decode, d.rates.why["decode_tok_s"] }),
 		DecodeWindowTokPerSec:    b.rate("decode_window_tok_s", func(d *repeatData) (*float64, string) { return d.decodeWindow, d.rates.why["decode_window_tok_s"] }),
@@ -124,10 +124,10 @@ func (b *builder) figures(gpus int64, samples []Sample, server *Server) Figures 
 }
 
 func uncachedRate(d *repeatData) (*float64, string) {
-	if len(d.uncached) < len(d.prefill) {
+	if d.uncached.len() < d.prefill.len() {
 		return nil, d.series.why["uncached_prefill_tok_s"]
 	}
-	return mean(d.uncached), d.series.why["uncached_prefill_tok_s"]
+	return d.uncached.average(), d.series.why["uncached_prefill_tok_s"]
 }
 
 func energy(d *repeatData) (*float64, string) {
@@ -141,12 +141,12 @@ func energy(d *repeatData) (*float64, string) {
 	return &v, ""
 }
 
-func (b *builder) dist(name string, of func(*repeatData) []float64) *Dist {
-	repeats := make([][]float64, len(b.data))
+func (b *builder) dist(name string, of func(*repeatData) *values) *Dist {
+	repeats := make([]*values, len(b.data))
 	why := b.nothing
 	for i := range b.data {
 		repeats[i] = of(&b.data[i])
-		if len(repeats[i]) == 0 && why == "" {
+		if repeats[i].len() == 0 && why == "" {
 			why = b.data[i].series.why[name]
 		}
 	}
@@ -222,16 +222,16 @@ func (b *builder) firstCall(samples []Sample) *float64 {
 }
 
 func oneRepeat(d *repeatData, ev *Evidence) Repeat {
-	single := func(values []float64) *Dist {
-		dist, _ := newDist([][]float64{values})
+	single := func(v *values) *Dist {
+		dist, _ := newDist([]*values{v})
 		return dist
 	}
 	r := Repeat{
 		DecodeTokPerSec: d.rates.decode,
 		OutputTokPerSec: d.rates.decode,
-		TTFT:            single(d.ttft),
-		TPOT:            single(d.tpot),
-		ITL:             single(d.itl),
+		TTFT:            single(&d.ttft),
+		TPOT:            single(&d.tpot),
+		ITL:             single(&d.itl),
 	}
 	if ev != nil {
 		for _, c := range ev.Capture {

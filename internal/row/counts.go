@@ -1,8 +1,9 @@
 package row
 
-// count adds up the requests of all repeats.
-func count(w *Workload, repeats int, samples []Sample, ev *Evidence) Counts {
+// Count adds up the requests of all repeats; ev may be nil.
+func Count(w *Workload, samples []Sample, ev *Evidence) Counts {
 	var c Counts
+	repeats := len(byRepeat(samples))
 	var timed, cached int64
 	cachedKnown := true
 	for i := range samples {

@@ -1,7 +1,6 @@
 package row
 
 import (
-	"slices"
 	"strconv"
 
 	"rowproof/internal/stats"
@@ -32,23 +31,18 @@ func interval(estimates []float64) *Interval {
 
 // newDist takes percentiles in each repeat and shows the median over the repeats. It is
 // nil where a repeat has no value at all; short says why a percentile is nil.
-func newDist(repeats [][]float64) (d *Dist, short map[string]string) {
+func newDist(repeats []*values) (d *Dist, short map[string]string) {
 	least, total := -1, 0
-	for _, values := range repeats {
-		total += len(values)
-		if least < 0 || len(values) < least {
-			least = len(values)
+	means := make([]float64, len(repeats))
+	for i, v := range repeats {
+		means[i] = v.mean
+		total += v.len()
+		if least < 0 || v.len() < least {
+			least = v.len()
 		}
 	}
 	if least <= 0 {
 		return nil, nil
-	}
-	sorted := make([][]float64, len(repeats))
-	means := make([]float64, len(repeats))
-	for i, values := range repeats {
-		means[i], _ = stats.Mean(values)
-		sorted[i] = slices.Clone(values)
-		slices.Sort(sorted[i])
 	}
 	d = &Dist{N: int64(total), Mean: median(means), IntervalMean: interval(means)}
 	short = map[string]string{}
@@ -67,9 +61,9 @@ func newDist(repeats [][]float64) (d *Dist, short map[string]string) {
 			short[p.name] = plural(least, "sample") + " a repeat; " + p.name + " needs " + strconv.Itoa(need)
 			continue
 		}
-		estimates := make([]float64, len(sorted))
-		for i, values := range sorted {
-			estimates[i], _ = stats.Percentile(values, p.permille)
+		estimates := make([]float64, len(repeats))
+		for i, v := range repeats {
+			estimates[i], _ = stats.Percentile(v.list, p.permille)
 		}
 		*p.value, *p.interval = median(estimates), interval(estimates)
 	}

@@ -32,9 +32,9 @@ func Seed(w *Workload, samples []Sample) SeedColumns {
 			}
 		}
 		d := &data[i]
-		gaps = gaps && len(d.e2e) > 0 && (len(d.itl) > 0 || len(d.chunk) == 0)
-		if len(d.ingest) > 0 {
-			mostIngest = append(mostIngest, slices.Max(d.ingest))
+		gaps = gaps && d.e2e.len() > 0 && (d.itl.len() > 0 || d.chunk.len() == 0)
+		if n := d.ingest.len(); n > 0 {
+			mostIngest = append(mostIngest, d.ingest.list[n-1])
 		} else {
 			chunked = false
 		}

@@ -1,13 +1,43 @@
 package row
 
+import (
+	"slices"
+
+	"rowproof/internal/stats"
+)
+
 // series are the values that the figures of one repeat are taken from: milliseconds,
 // or tokens a second, one entry a request or a gap.
 type series struct {
-	ttft, ttfa, send, tpot, itl, decode, ingest, chunk, e2e []float64
-	prefill, uncached                                       []float64
+	ttft, ttfa, send, tpot, itl, decode, ingest, chunk, e2e values
+	prefill, uncached                                       values
 
 	// why says, by figure, what kept a request or a gap out of it.
 	why map[string]string
+}
+
+// values are one figure's samples in one repeat. The mean is summed as they came, and
+// then they are sorted, once.
+type values struct {
+	list []float64
+	mean float64
+}
+
+func (v *values) add(x float64) { v.list = append(v.list, x) }
+func (v *values) len() int      { return len(v.list) }
+
+func (v *values) done() {
+	v.mean, _ = stats.Mean(v.list)
+	slices.Sort(v.list)
+}
+
+// average is the mean, nil where there is no sample.
+func (v *values) average() *float64 {
+	if v.len() == 0 {
+		return nil
+	}
+	m := v.mean
+	return &m
 }
 
 func ms(us int64) float64 { return float64(us) / 1000 }
@@ -23,22 +53,25 @@ func newSeries(samples []*Sample) *series {
 			e.gaps(s, busy)
 		}
 	}
-	if len(e.itl) == 0 && e.why["itl_ms"] == "" {
+	for _, v := range []*values{&e.ttft, &e.ttfa, &e.send, &e.tpot, &e.itl, &e.decode, &e.ingest, &e.chunk, &e.e2e, &e.prefill, &e.uncached} {
+		v.done()
+	}
+	if e.itl.len() == 0 && e.why["itl_ms"] == "" {
 		e.why["itl_ms"] = "no request brought a second token"
 	}
-	if len(e.decode) == 0 {
+	if e.decode.len() == 0 {
 		e.why["itl_decode_ms"] = "no gap without another session between its sent and its first content"
-		if len(e.itl) == 0 {
+		if e.itl.len() == 0 {
 			e.why["itl_decode_ms"] = e.why["itl_ms"]
 		}
 	}
-	if len(e.ingest) == 0 {
+	if e.ingest.len() == 0 {
 		e.why["ingest_gap_ms"] = "no gap stood beside another session's prefill"
-		if len(e.itl) == 0 {
+		if e.itl.len() == 0 {
 			e.why["ingest_gap_ms"] = e.why["itl_ms"]
 		}
 	}
-	if len(e.chunk) == 0 && e.why["chunk_gap_ms"] == "" {
+	if e.chunk.len() == 0 && e.why["chunk_gap_ms"] == "" {
 		e.why["chunk_gap_ms"] = "no request brought a second chunk"
 	}
 	return e
@@ -56,8 +89,8 @@ func (e *series) request(s *Sample) {
 	last, lastOK := s.LastContent()
 	if firstOK {
 		ttft := first - s.Enqueued
-		e.ttft = append(e.ttft, ms(ttft))
-		e.send = append(e.send, ms(first-s.Sent))
+		e.ttft.add(ms(ttft))
+		e.send.add(ms(first - s.Sent))
 		e.prompt(s, ttft)
 	} else {
 		why := "the first chunk has no stamp"
@@ -69,12 +102,12 @@ func (e *series) request(s *Sample) {
 		}
 	}
 	if at, why := s.answerAt(); why == "" {
-		e.ttfa = append(e.ttfa, ms(at-s.Enqueued))
+		e.ttfa.add(ms(at - s.Enqueued))
 	} else {
 		e.skip("ttfa_ms", why)
 	}
 	if lastOK {
-		e.e2e = append(e.e2e, ms(last-s.Enqueued))
+		e.e2e.add(ms(last - s.Enqueued))
 	} else {
 		e.skip("e2e_ms", "the last chunk has no stamp")
 	}
@@ -87,7 +120,7 @@ func (e *series) request(s *Sample) {
 	case !firstOK || !lastOK:
 		e.skip("tpot_ms", "the first or the last chunk has no stamp")
 	default:
-		e.tpot = append(e.tpot, float64(last-first)/float64(1000*(n-1)))
+		e.tpot.add(float64(last-first) / float64(1000*(n-1)))
 	}
 }
 
@@ -103,12 +136,12 @@ func (e *series) prompt(s *Sample, ttft int64) {
 		e.skip("uncached_prefill_tok_s", "a time to first token of 0")
 		return
 	}
-	e.prefill = append(e.prefill, float64(*s.ISL*1_000_000)/float64(ttft))
+	e.prefill.add(float64(*s.ISL*1_000_000) / float64(ttft))
 	if s.Cached == nil {
 		e.skip("uncached_prefill_tok_s", "the server does not say which prompt tokens were cached")
 		return
 	}
-	e.uncached = append(e.uncached, float64((*s.ISL-*s.Cached)*1_000_000)/float64(ttft))
+	e.uncached.add(float64((*s.ISL-*s.Cached)*1_000_000) / float64(ttft))
 }
 
 // answerAt is the arrival of the first answer content.
@@ -150,7 +183,7 @@ func (e *series) gaps(s *Sample, busy prefills) {
 		if from == NoStamp || to == NoStamp {
 			continue
 		}
-		e.chunk = append(e.chunk, ms(to-from))
+		e.chunk.add(ms(to - from))
 		n := s.tokensIn(j)
 		if hide != "" || n <= 0 {
 			continue
@@ -158,11 +191,11 @@ func (e *series) gaps(s *Sample, busy prefills) {
 		each := float64(to-from) / float64(1000*n)
 		ingest := busy.touch(from, to)
 		for range n {
-			e.itl = append(e.itl, each)
+			e.itl.add(each)
 			if ingest {
-				e.ingest = append(e.ingest, each)
+				e.ingest.add(each)
 			} else {
-				e.decode = append(e.decode, each)
+				e.decode.add(each)
 			}
 		}
 	}
