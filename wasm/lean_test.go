@@ -24,6 +24,8 @@ import (
 	"rowproof/internal/catalog"
 	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
 )
 
 // build compiles the lean module as the Makefile does, once.
@@ -131,7 +133,21 @@ func (m *module) text(n uint64) string {
 func (m *module) ceiling(query []float64) []float64 {
 	m.t.Helper()
 	m.ask(query)
-	n := m.call("ceiling", m.query, uint64(len(query)), m.answer)
+	return m.answered(m.call("ceiling", m.query, uint64(len(query)), m.answer))
+}
+
+// put writes values into a new buffer.
+func (m *module) put(values []float64) uint64 {
+	m.t.Helper()
+	at := m.call("buffer", uint64(len(values)))
+	for i, v := range values {
+		m.api.Memory().WriteFloat64Le(uint32(at)+uint32(8*i), v)
+	}
+	return at
+}
+
+// answered is the first n slots of the answer.
+func (m *module) answered(n uint64) []float64 {
 	answer := make([]float64, n)
 	for i := range answer {
 		answer[i], _ = m.api.Memory().ReadFloat64Le(uint32(m.answer) + uint32(8*i))
@@ -182,6 +198,74 @@ func TestLeanCeilingEqualsNative(t *testing.T) {
 }
 
 func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+
+// Limits choose in the page as they do natively, also among rows that lack figures.
+func TestLeanChoosesAsNative(t *testing.T) {
+	m := start(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 2))
+	value := func(of float64) float64 {
+		if random.IntN(5) == 0 {
+			return math.NaN()
+		}
+		return of * random.Float64()
+	}
+	known := func(v float64) *float64 {
+		if math.IsNaN(v) {
+			return nil
+		}
+		return &v
+	}
+	for range 300 {
+		var rows, limits []float64
+		var candidates []tradeoff.Candidate
+		var asked []tradeoff.Limit
+		for range 1 + random.IntN(12) {
+			r := make([]float64, 9)
+			for i := range r {
+				r[i] = value([]float64{200, 20, 1000}[i/4])
+			}
+			rows = append(rows, r...)
+			candidates = append(candidates, tradeoff.Candidate{
+				Figures: &row.Figures{
+					TTFT: &row.Dist{P50: known(r[0]), P90: known(r[1]), P95: known(r[2]), P99: known(r[3])},
+					ITL:  &row.Dist{P50: known(r[4]), P90: known(r[5]), P95: known(r[6]), P99: known(r[7])},
+				},
+				Rank: known(r[8]),
+			})
+		}
+		for i, name := range []string{"ttft_ms", "itl_ms"} {
+			l := tradeoff.Limit{Figure: name, Permille: []int{500, 900, 950, 990}[random.IntN(4)], Max: []float64{200, 20}[i] * random.Float64()}
+			limits = append(limits, float64(i), float64(l.Permille), l.Max)
+			asked = append(asked, l)
+		}
+		n, k := uint64(len(candidates)), uint64(len(asked))
+		at, most := m.put(rows), m.put(limits)
+		got := m.answered(m.call("choose", at, n, most, k, m.answer))
+		choice := tradeoff.Choose(candidates, asked)
+		want := []float64{float64(len(choice.Met)), float64(choice.Nearest), float64(choice.Worst)}
+		for _, i := range choice.Met {
+			want = append(want, float64(i))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("rows %v, limits %v: lean %v, native %v", rows, limits, got, want)
+		}
+		got = m.answered(m.call("hold", at, most, k, m.answer))
+		for i, h := range tradeoff.Hold(candidates[0].Figures, asked) {
+			found, met := math.NaN(), 0.0
+			if h.Found != nil {
+				found = *h.Found
+			}
+			if h.Met {
+				met = 1
+			}
+			if want := []float64{found, float64(h.Permille), met}; !slices.EqualFunc(got[3*i:3*i+3], want, sameBits) {
+				t.Fatalf("row %v, limit %v: lean %v, native %v", rows[:9], asked[i], got[3*i:3*i+3], want)
+			}
+		}
+	}
+}
 
 // A page that holds a wrong pointer or length gets 0, not another's memory.
 func TestLeanRefusesWrongBuffers(t *testing.T) {

@@ -23,22 +23,33 @@ const calculatorPage = "roofline/index.html"
 
 // calculator is the calculator's page as it stands.
 type calculator struct {
-	Answer, Formula, Dropped string
-	Problems                 []string
-	Exact                    map[string]string // "out 6" → the figure as written in full
-	Search                   string
+	Answer, Formula, Note string
+	Problems              []string
+	Exact                 map[string]string // "out 6" → the figure as written in full
+	Search                string
 }
 
 func (p *tab) calculator() calculator {
 	p.t.Helper()
-	p.settle()
+	p.answered()
 	return eval[calculator](p, `({
 		Answer: document.querySelector("#ceiling-answer").textContent,
 		Formula: document.querySelector("#ceiling-formula").textContent,
-		Dropped: document.querySelector("#ceiling-dropped").textContent,
+		Note: document.querySelector("#ceiling-note").textContent,
 		Problems: [...document.querySelectorAll(".problem")].map(e => e.textContent).filter(t => t),
 		Exact: Object.fromEntries([...document.querySelectorAll("[data-exact]")].map(e => [e.dataset.exact, e.textContent])),
 		Search: location.search,
+	})`)
+}
+
+// answered waits until no line of the page is busy working out its answer.
+func (p *tab) answered() {
+	p.t.Helper()
+	p.settle()
+	eval[chromedp.Void](p, `new Promise(done => {
+		const look = () => document.querySelector("[aria-busy=true]") || done();
+		new MutationObserver(look).observe(document.body, {attributes: true, subtree: true, attributeFilter: ["aria-busy"]});
+		look();
 	})`)
 }
 
@@ -187,7 +198,7 @@ func TestCalculatorState(t *testing.T) {
 	}
 
 	p.visit(s.url(calculatorPage) + "?weights=fp6&tp=2")
-	if dropped := p.calculator().Dropped; dropped != "Weights fp6 is not on offer and was left out." {
+	if dropped := p.calculator().Note; dropped != "Weights fp6 is not on offer and was left out." {
 		t.Errorf("for weights fp6 in the address the page says %q", dropped)
 	}
 	if tp := eval[string](p, `document.getElementById("tp").value`); tp != "2" {

@@ -33,9 +33,9 @@ func TestRowRecomputes(t *testing.T) {
 	}
 }
 
-// Without its module the page keeps all it was built with and says why nothing is
+// Without their module pages keep all that they were built with and say why nothing is
 // recomputed.
-func TestRowWithoutModule(t *testing.T) {
+func TestWithoutModule(t *testing.T) {
 	s := theSite(t)
 	rows := s.kinds()["r/3"]
 	if len(rows) == 0 {
@@ -54,6 +54,16 @@ func TestRowWithoutModule(t *testing.T) {
 	said := p.recomputed()
 	if !strings.HasPrefix(said, "Recomputing is off: the module did not load (") || !strings.Contains(said, "404") {
 		t.Errorf("without its module %s says %q", rows[0], said)
+	}
+
+	p = newTab(t, origin)
+	p.visit(origin + base + "roofline/")
+	page := p.calculator()
+	if !strings.HasPrefix(page.Note, "Recomputing is off: the module did not load (") || !strings.Contains(page.Note, "404") {
+		t.Errorf("without its module the calculator says %q", page.Note)
+	}
+	if !strings.Contains(page.Answer, "decodes at most") || page.Formula == "" {
+		t.Errorf("without its module the calculator lost its worked example: %q, %q", page.Answer, page.Formula)
 	}
 }
 

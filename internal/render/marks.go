@@ -1,14 +1,21 @@
 package render
 
-import "rowproof/internal/render/format"
+import (
+	"math"
 
-// mark is what a chart's tooltip says of one row; marks.ts reads it as JSON.
+	"rowproof/internal/render/format"
+	"rowproof/internal/row"
+)
+
+// mark is what a chart tells of one row, and what limits are held against; marks.ts and
+// limits.ts read it as JSON.
 type mark struct {
 	Name    string   `json:"name"`
 	Load    string   `json:"load"`
 	Figures []string `json:"figures"`
 	Verdict string   `json:"verdict"`
 	Address string   `json:"address"`
+	Row     packed   `json:"row"` // as lean.d.ts's choose takes it
 }
 
 // marks tells the rows of a scatter, each by its id.
@@ -17,7 +24,7 @@ func (s *site) marks(w *world, rows []*measured, withModel bool) map[string]mark
 	gpu := newColumn("", "output tok/s/GPU", rows, (*measured).perGPU)
 	out := make(map[string]mark, len(rows))
 	for _, m := range rows {
-		t := mark{Name: s.seriesName(w, m, withModel), Load: m.load(), Verdict: m.sign(), Address: s.opts.Base + m.address()}
+		t := mark{Name: s.seriesName(w, m, withModel), Load: m.load(), Verdict: m.sign(), Address: s.opts.Base + m.address(), Row: m.limited()}
 		for _, c := range []column{user, gpu} {
 			e := c.pick(m)
 			if e.Value == nil {
@@ -32,4 +39,22 @@ func (s *site) marks(w *world, rows []*measured, withModel bool) map[string]mark
 		out[m.ID] = t
 	}
 	return out
+}
+
+// limited packs what a reader's limits are held against, and what ranks.
+func (m *measured) limited() packed {
+	known := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
+	}
+	var out packed
+	for _, d := range []*row.Dist{m.Figures.TTFT, m.Figures.ITL} {
+		if d == nil {
+			d = &row.Dist{}
+		}
+		out = append(out, known(d.P50), known(d.P90), known(d.P95), known(d.P99))
+	}
+	return append(out, known(m.perGPU().Value))
 }

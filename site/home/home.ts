@@ -1,6 +1,12 @@
-// The home page: its chart's marks tell their rows.
+// The home page: its chart's marks tell their rows, and limits choose among them.
 import { explain, type Mark } from "../js/marks";
+import { limits } from "./limits";
 
 const chart = document.querySelector<HTMLElement>("section.chart");
-const marks = document.querySelector("#chart-marks")?.textContent;
-if (chart && marks) explain(chart, JSON.parse(marks) as Record<string, Mark>);
+const source = document.querySelector("#chart-marks")?.textContent;
+const answer = document.querySelector("main .answer");
+if (chart && source) {
+  const marks = JSON.parse(source) as Record<string, Mark>;
+  explain(chart, marks);
+  limits(answer ?? chart, chart, marks);
+}

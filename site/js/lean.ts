@@ -8,9 +8,13 @@ export interface Lean {
   formula(query: readonly number[]): string;
   /** Its roofline as an SVG element width px wide, which the caller names. */
   plot(query: readonly number[], width: 296 | 720): string;
+  /** The rows that meet every limit, best first; else the nearest, and the limit most missed. */
+  choose(rows: readonly number[][], limits: readonly number[][]): { met: number[]; nearest: number; worst: number };
+  /** Each limit held against one row. */
+  hold(row: readonly number[], limits: readonly number[][]): { found: number; permille: number; met: boolean }[];
 }
 
-const room = 256; // slots of each buffer: above any packed query or answer
+const room = 256; // slots for an answer: above any but choose's
 
 let loading: Promise<Lean> | undefined;
 
@@ -58,29 +62,49 @@ async function load(): Promise<Lean> {
   go = instance.exports as LeanExports;
   go._initialize();
 
-  const query = go.buffer(room);
-  const answer = go.buffer(room);
+  // One buffer a purpose, made anew only when it must be longer.
+  const made = new Map<string, { at: number; slots: number }>();
+  const space = (purpose: string, slots: number) => {
+    let b = made.get(purpose);
+    if (!b || b.slots < slots) {
+      b = { at: go.buffer(slots), slots };
+      made.set(purpose, b);
+    }
+    return b.at;
+  };
   // A call may grow the memory and so detach a view: each view is made where it is used.
-  const view = (at: number) => new Float64Array(go.memory.buffer, at, room);
-  const ask = (packed: readonly number[]) => {
-    if (packed.length > room) throw new Error(`a query of ${packed.length} slots, where ${room} fit`);
-    view(query).set(packed);
+  const write = (purpose: string, values: readonly number[]) => {
+    const at = space(purpose, values.length);
+    new Float64Array(go.memory.buffer, at, values.length).set(values);
+    return at;
+  };
+  const read = (at: number, slots: number) => {
+    if (slots === 0) throw new Error("the module refused what it was given");
+    return Array.from(new Float64Array(go.memory.buffer, at, slots));
   };
   const text = (n: number) => new TextDecoder().decode(bytes(go.text(), n));
   return {
-    ceiling(packed) {
-      ask(packed);
-      const n = go.ceiling(query, packed.length, answer);
-      if (n === 0) throw new Error(`the module refused a query of ${packed.length} slots`);
-      return Array.from(view(answer).subarray(0, n));
+    ceiling(query) {
+      const [at, answer] = [write("query", query), space("answer", room)];
+      return read(answer, go.ceiling(at, query.length, answer));
     },
-    formula(packed) {
-      ask(packed);
-      return text(go.formula(query, packed.length));
+    formula(query) {
+      return text(go.formula(write("query", query), query.length));
     },
-    plot(packed, width) {
-      ask(packed);
-      return text(go.plot(query, packed.length, width));
+    plot(query, width) {
+      return text(go.plot(write("query", query), query.length, width));
+    },
+    choose(rows, limits) {
+      const answer = space("answer", rows.length + 3);
+      const [at, most] = [write("rows", rows.flat()), write("limits", limits.flat())];
+      const [count = 0, nearest = -1, worst = -1, ...met] = read(answer, go.choose(at, rows.length, most, limits.length, answer));
+      return { met: met.slice(0, count), nearest, worst };
+    },
+    hold(row, limits) {
+      const answer = space("answer", room);
+      const [at, most] = [write("rows", row), write("limits", limits.flat())];
+      const held = read(answer, go.hold(at, most, limits.length, answer));
+      return limits.map((_, i) => ({ found: held[3 * i] ?? NaN, permille: held[3 * i + 1] ?? 0, met: held[3 * i + 2] === 1 }));
     },
   };
 }

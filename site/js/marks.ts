@@ -8,6 +8,7 @@ export interface Mark {
   figures: string[]; // each with its unit and interval
   verdict: string;
   address: string; // of the row's page
+  row: (number | null)[]; // what limits are held against: see choose in lean.d.ts
 }
 
 /** Brings the marks of every drawing inside chart to life; marks are by row id. */

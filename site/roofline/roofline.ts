@@ -1,8 +1,9 @@
 // The calculator: composes a packed query from the form, asks the Go module, and shows
 // its answer. What is asked stands in the page's address.
 import { lean, type Lean } from "../js/lean";
-import { onceIdle } from "../js/idle";
-import { count, prose, quantity } from "./format";
+import { busy } from "../js/busy";
+import { idle } from "../js/idle";
+import { count, prose, quantity } from "../js/format";
 
 interface Half {
   name: string;
@@ -49,13 +50,9 @@ function calculate(form: HTMLFieldSetElement, data: Data): void {
 
   form.hidden = false;
   const dropped = restore();
-  if (dropped.length > 0) {
-    const note = element("#ceiling-dropped");
-    note.textContent = dropped.join(" ");
-    note.hidden = false;
-  }
-  form.addEventListener("input", () => void update());
-  onceIdle(() => void update());
+  if (dropped.length > 0) note(dropped.join(" "));
+  form.addEventListener("input", () => void busy(answer, update));
+  void busy(answer, () => idle().then(update));
 
   // restore takes the address's values over and says which it had to leave out.
   function restore(): string[] {
@@ -114,7 +111,7 @@ function calculate(form: HTMLFieldSetElement, data: Data): void {
     try {
       module = await lean();
     } catch (reason) {
-      answer.textContent = `Recomputing is off: the module did not load (${reason instanceof Error ? reason.message : String(reason)}). What stands below is the worked example.`;
+      note(`Recomputing is off: the module did not load (${reason instanceof Error ? reason.message : String(reason)}). What stands here is the worked example.`);
       return;
     }
     const packed = pack(query, data);
@@ -140,6 +137,13 @@ function calculate(form: HTMLFieldSetElement, data: Data): void {
     const search = new URLSearchParams(changed.map((name) => [name, at(name).value])).toString();
     history.replaceState(null, "", search ? `?${search}` : location.pathname);
   }
+}
+
+// note says below the answer what the reader must know about it.
+function note(text: string): void {
+  const line = element("#ceiling-note");
+  line.textContent = text;
+  line.hidden = false;
 }
 
 // fields in the order in which one limits the next.

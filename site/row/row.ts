@@ -3,7 +3,7 @@
 // <script type="application/json" id="ceiling-query">{"query": […], "answer": […],
 // "names": […]}</script> (render's Recompute) and a line with id recomputed.
 import { lean } from "../js/lean";
-import { onceIdle } from "../js/idle";
+import { idle } from "../js/idle";
 
 interface Published {
   query: number[];
@@ -14,7 +14,7 @@ interface Published {
 const block = document.querySelector("#ceiling-query")?.textContent;
 const line = document.querySelector("#recomputed");
 if (block && line) {
-  onceIdle(() => void recompute(JSON.parse(block) as Published).then((text) => { line.textContent = text; }));
+  void idle().then(() => recompute(JSON.parse(block) as Published)).then((text) => { line.textContent = text; });
 }
 
 async function recompute(published: Published): Promise<string> {

@@ -15,6 +15,21 @@ export interface LeanExports extends WebAssembly.Exports {
    */
   ceiling(query: number, slots: number, answer: number): number;
   /**
+   * Holds limits against rows, each packed one after the other: a row is 9 slots (TTFT
+   * p50 p90 p95 p99, ITL p50 p90 p95 p99 in ms, what ranks; NaN where not measured), a
+   * limit 3 (0 for TTFT or 1 for ITL, the percentile in permille, the most in ms).
+   * Writes to answer how many rows meet every limit, the nearest row and the limit that
+   * most rows miss when none does (else −1), and the places of the rows that meet them,
+   * best first. Returns how many slots that took; 0 if a buffer is refused.
+   */
+  choose(rows: number, n: number, limits: number, k: number, answer: number): number;
+  /**
+   * Holds k limits against one row and writes 3 slots for each: what was found in ms
+   * (NaN: nothing), at which percentile in permille (a row with few samples has no
+   * p99), and 1 if the limit is met. Returns how many slots; 0 if a buffer is refused.
+   */
+  hold(row: number, limits: number, k: number, answer: number): number;
+  /**
    * Writes the binding roof of a packed query with its numbers filled in; returns the
    * length in bytes of UTF-8, 0 when nothing binds or the query is refused.
    */

@@ -1,17 +1,20 @@
 //go:build wasip1
 
-// Lean is the browser module that loads by itself after first paint: the roofline
-// arithmetic that measure and gen use, compiled as it is into a wasip1 reactor. A page
-// writes a packed query into a buffer, calls ceiling or formula, and reads numbers or
+// Lean is the browser module that loads by itself after first paint: the arithmetic of
+// rooflines and limits that measure and gen use, compiled as it is into a wasip1
+// reactor. A page writes numbers into a buffer, calls a function, and reads numbers or
 // text out of the module's memory; lean.d.ts states that contract. It imports neither
 // fmt nor encoding/json, which would each add a third to its size.
 package main
 
 import (
+	"math"
 	"unsafe"
 
 	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
 )
 
 // buffers keeps alive, by address, what the page holds a pointer to.
@@ -33,9 +36,9 @@ func buffer(n uint32) unsafe.Pointer {
 
 // slots is the first n slots of a buffer, or nil when p is no buffer of ours or is
 // shorter than that.
-func slots(p unsafe.Pointer, n uint32) []float64 {
+func slots(p unsafe.Pointer, n uint64) []float64 {
 	b := buffers[p]
-	if uint64(n) > uint64(len(b)) {
+	if n > uint64(len(b)) {
 		return nil
 	}
 	return b[:n]
@@ -46,7 +49,7 @@ func queryAt(p unsafe.Pointer, n uint32) []float64 {
 	if n != roofline.PackedSlots {
 		return nil
 	}
-	return slots(p, n)
+	return slots(p, uint64(n))
 }
 
 // ceiling answers the packed query in the first n slots of in, writes the packed answer
@@ -61,6 +64,82 @@ func ceiling(in unsafe.Pointer, n uint32, out unsafe.Pointer) uint32 {
 		return 0
 	}
 	return uint32(copy(to, roofline.CeilingPacked(query)))
+}
+
+// Slots of one row and of one limit that choose takes.
+const (
+	rowSlots   = 9 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, what ranks; NaN: not measured
+	limitSlots = 3 // 0 for TTFT or 1 for ITL, percentile in permille, the most in ms
+)
+
+// choose holds limits against rows, both packed one after the other, and writes how many
+// rows meet all limits, the nearest row when none does, the limit that most rows miss
+// when none does (−1: none), and the places of the rows that meet them, best first. It
+// returns how many slots that took; 0 means that a buffer was too short or unknown.
+//
+//go:wasmexport choose
+func choose(rows unsafe.Pointer, n uint32, limits unsafe.Pointer, k uint32, out unsafe.Pointer) uint32 {
+	in, most, to := slots(rows, uint64(n)*rowSlots), slots(limits, uint64(k)*limitSlots), slots(out, uint64(n)+3)
+	if in == nil || most == nil || to == nil {
+		return 0
+	}
+	candidates := make([]tradeoff.Candidate, n)
+	for i := range candidates {
+		candidates[i] = candidate(in[i*rowSlots:][:rowSlots])
+	}
+	c := tradeoff.Choose(candidates, limitsOf(most))
+	to[0], to[1], to[2] = float64(len(c.Met)), float64(c.Nearest), float64(c.Worst)
+	for i, m := range c.Met {
+		to[3+i] = float64(m)
+	}
+	return uint32(3 + len(c.Met))
+}
+
+// hold holds limits against one row and writes for each what was found, at which
+// percentile in permille (a row with few samples has no p99), and 1 if it is met. It
+// returns how many slots that took, 0 as above.
+//
+//go:wasmexport hold
+func hold(row unsafe.Pointer, limits unsafe.Pointer, k uint32, out unsafe.Pointer) uint32 {
+	in, most, to := slots(row, rowSlots), slots(limits, uint64(k)*limitSlots), slots(out, 3*uint64(k))
+	if in == nil || most == nil || to == nil {
+		return 0
+	}
+	for i, h := range tradeoff.Hold(candidate(in).Figures, limitsOf(most)) {
+		to[3*i], to[3*i+1], to[3*i+2] = math.NaN(), float64(h.Permille), 0
+		if h.Found != nil {
+			to[3*i] = *h.Found
+		}
+		if h.Met {
+			to[3*i+2] = 1
+		}
+	}
+	return 3 * k
+}
+
+func candidate(in []float64) tradeoff.Candidate {
+	known := func(i int) *float64 {
+		if math.IsNaN(in[i]) {
+			return nil
+		}
+		return &in[i]
+	}
+	dist := func(i int) *row.Dist {
+		return &row.Dist{P50: known(i), P90: known(i + 1), P95: known(i + 2), P99: known(i + 3)}
+	}
+	return tradeoff.Candidate{Figures: &row.Figures{TTFT: dist(0), ITL: dist(4)}, Rank: known(8)}
+}
+
+func limitsOf(in []float64) []tradeoff.Limit {
+	limits := make([]tradeoff.Limit, len(in)/limitSlots)
+	for i := range limits {
+		l := in[i*limitSlots:]
+		limits[i] = tradeoff.Limit{Figure: "ttft_ms", Permille: int(l[1]), Max: l[2]}
+		if l[0] == 1 {
+			limits[i].Figure = "itl_ms"
+		}
+	}
+	return limits
 }
 
 // formula writes the binding roof of a packed query with its numbers filled in, and

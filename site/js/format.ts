@@ -6,6 +6,17 @@ export function prose(v: number): string {
   return Math.abs(v) >= 999.5 ? grouped(v.toFixed(0)) : v.toPrecision(3);
 }
 
+/** How a column writes its figures: one number of decimals, by their median. */
+export function column(values: number[]): (v: number) => string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
+  const decimals = middle === 0 || middle >= 100 ? 0 : middle >= 10 ? 1 : 2;
+  return (v) => {
+    const [whole = "", fraction] = v.toFixed(decimals).split(".");
+    return grouped(whole) + (fraction ? `.${fraction}` : "");
+  };
+}
+
 /** A whole number with commas. */
 export function count(n: number): string {
   return grouped(n.toFixed(0));
