@@ -56,6 +56,7 @@ type calibration struct {
 
 	stamps  string      // which stamps the client has here
 	answer  *row.Sample // the first that succeeded
+	status  int         // of the latest answer; 0: none came
 	refused string      // why the first failed
 	notes   []string    // what every row should say of it
 }
@@ -78,6 +79,10 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, 
 			}
 			if !sample.OK() {
 				c.refused = cmp.Or(c.refused, sample.Reason)
+				if c.status == 0 || c.status >= 500 {
+					s.form = forms[0]
+					return c, nil // it broke: that says nothing about the form of the request
+				}
 				continue
 			}
 			c.answer = &sample
@@ -181,7 +186,7 @@ func (c *calibration) ask(ctx context.Context, build func(int) loadgen.Call) (ro
 	if c.stamps == "" {
 		c.stamps = capture.Stats.Stamps
 	}
-	if status := capture.Outcomes[0].HTTPStatus; status == 401 || status == 403 {
+	if c.status = capture.Outcomes[0].HTTPStatus; c.status == 401 || c.status == 403 {
 		return row.Sample{}, refuse(exitNoServer, "%s: %s: set OPENAI_API_KEY, or give --api-key-file", c.s.base.Redacted(), samples[0].Reason)
 	}
 	return samples[0], nil

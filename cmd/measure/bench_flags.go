@@ -329,11 +329,6 @@ func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positi
 		if given("iters") {
 			wrong("--iters with --num-prompts or --duration: want --repeats; iterations belong to the protocol passes")
 		}
-		for _, n := range o.ladder {
-			if o.requests > 0 && o.requests < n {
-				wrong("--num-prompts %d: want at least the concurrency %d, or auto", o.requests, n)
-			}
-		}
 	}
 	if given("device") {
 		o.device = in.device

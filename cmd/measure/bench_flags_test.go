@@ -143,7 +143,6 @@ func TestBenchRefusesWhatCannotStandTogether(t *testing.T) {
 	for args, want := range map[string]string{
 		"--num-prompts 8 --duration 5s":               "--num-prompts with --duration: want one of them",
 		"--num-prompts 20 --iters 2":                  "want --repeats",
-		"--num-prompts 4 --concurrency 8":             "want at least the concurrency 8, or auto",
 		"--shared-prefix 128":                         "want fewer tokens than the prompt of shape 128:128",
 		"--device cuda":                               "the embedded engine runs on the CPU",
 		"--recipe a/b/c/d":                            "--recipe without --base-url",

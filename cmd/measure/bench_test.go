@@ -390,6 +390,18 @@ func TestBenchSurvivesFailures(t *testing.T) {
 			t.Errorf("exit %d: %v", code, r)
 		}
 	})
+	t.Run("a busy moment at the start", func(t *testing.T) {
+		f := &fake{models: []string{"m"}, fail: func(n int, _ *request) (int, string) {
+			if n == 0 {
+				return 503, "loading"
+			}
+			return 0, ""
+		}}
+		code, stdout, stderr := call(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "1")
+		if code != exitOK || strings.Contains(stdout, "refuses ignore_eos") || strings.Contains(stdout, "prompt=text") {
+			t.Errorf("exit %d: %s%s", code, stdout, stderr)
+		}
+	})
 	t.Run("one stalls", func(t *testing.T) {
 		stop := make(chan struct{})
 		f := &fake{models: []string{"m"}, fail: func(n int, _ *request) (int, string) {
