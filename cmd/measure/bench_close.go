@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rowproof/internal/gate"
 	"rowproof/internal/roofline"
@@ -16,7 +17,10 @@ import (
 
 // judge runs the gates over the rows as they lie in memory.
 func (o *output) judge() [][]gate.Result {
-	b := rowfile.Bundle{Path: o.prefix + ".json", Report: o.report, Evidence: o.evidence}
+	b := rowfile.Bundle{
+		Path: o.prefix + ".json", Report: o.report, Evidence: o.evidence,
+		Now: time.Now().UTC().Format(time.RFC3339),
+	}
 	if data, err := rowfile.Encode(o.report); err != nil {
 		b.Problems = []string{err.Error()}
 	} else if _, problems, err := rowfile.Decode(data); err != nil {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rowproof/data"
+	"rowproof/internal/gate"
+	"rowproof/internal/row"
+	"rowproof/internal/rowtest"
+)
+
+// What a run says of its rows when it ends is what check says of its files later.
+func TestVerdictsAtTheEndAreThoseOfTheFiles(t *testing.T) {
+	healthy, samples, evidence := rowtest.Report(3, rowtest.Options{
+		Recipe: "llama-3.1-8b/h200-sxm/latency/vllm", AsItWas: rowtest.Llama8B(), Repeats: 3,
+	})
+	report := *healthy
+	report.Rows = nil
+	out := &output{prefix: filepath.Join(t.TempDir(), "run"), stdout: io.Discard, report: &report, evidence: evidence[:1:1]}
+	if err := out.begin(); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range healthy.Rows {
+		m := &finished{row: r, samples: samples[i], evidence: evidence[i+1], seed: row.Seed(&r.Workload, samples[i])}
+		if i == 1 {
+			m.row.Figures.TTFT.P50 = ptr(*m.row.Figures.TTFT.P50 * 1.01) // does not follow from the samples
+		}
+		if err := out.add(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onDisk := loaded(t, out.prefix).Judge(nil)
+	for i, results := range out.judge() {
+		for j, now := range results {
+			if later := onDisk[i][j]; now.Answer != later.Answer || now.Reason != later.Reason {
+				t.Errorf("row %d, gate %s: %s, %s; from its files %s, %s", i, now.Gate, now.Answer, now.Reason, later.Answer, later.Reason)
+			}
+		}
+	}
+	c, err := readCatalog(data.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sweep{o: parsed(t, "--base-url", "http://127.0.0.1:8000"), cat: c, srv: &server{engine: "vllm"}}
+	var told bytes.Buffer
+	verdicts := s.close(&told, out)
+	for i, v := range verdicts {
+		if want := map[bool]string{true: gate.Unverified, false: gate.Verified}[i == 1]; v != want {
+			t.Errorf("row %d is %s, want %s\n%s", i, v, want, told.String())
+		}
+	}
+	for _, want := range []string{"of roof", "  verified\n", "  unverified: recompute: ", "measure check " + out.prefix + ".json"} {
+		if !strings.Contains(told.String(), want) {
+			t.Errorf("%q is not told:\n%s", want, told.String())
+		}
+	}
+}
