@@ -298,6 +298,11 @@ func TestBenchMasksTheKeyInAServersWords(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "no quota for Bearer (masked)") {
 		t.Errorf("exit %d: %s", code, stdout)
 	}
+	for _, want := range []string{"stamps: ", "selftest, 8 streams: ITL error p50 ", "not read: ", "load time: unknown", "peak memory, "} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("-v does not tell %q:\n%s", want, stderr)
+		}
+	}
 	written := stdout + stderr
 	for _, name := range []string{prefix + ".csv", prefix + ".json", prefix + ".0.samples.jsonl.gz", prefix + ".evidence.jsonl.gz"} {
 		data, err := os.ReadFile(name)
