@@ -18,7 +18,7 @@ func label(in *Input) Result {
 	receipt := &in.Report.Receipt
 	l := labels{arguments: normal(receipt.Engine.Arguments)}
 	l.equal("engine", receipt.Engine.Name, was.Recipe.Engine.Name)
-	l.equal("engine version", receipt.Engine.Version, was.Recipe.Engine.Version)
+	l.version("engine version", receipt.Engine.Version, was.Recipe.Engine.Version)
 	l.flags(was.Recipe.Flags)
 	l.runtime(&was.Recipe.Runtime, &receipt.Runtime)
 	l.weights(&was.Recipe.Weights, &receipt.Weights)
@@ -65,6 +65,15 @@ func (l *labels) equal(name, found, stated string) {
 	default:
 		l.held++
 	}
+}
+
+// version compares as pins do: one without a local label, such as 2.11.0, takes
+// 2.11.0+cu130 (PEP 440).
+func (l *labels) version(name, found, stated string) {
+	if !strings.Contains(stated, "+") {
+		found, _, _ = strings.Cut(found, "+")
+	}
+	l.equal(name, found, stated)
 }
 
 // sameValue compares two written values: as text, as numbers, or as truth values of
@@ -139,12 +148,7 @@ func (l *labels) runtime(stated *row.Runtime, found *row.RuntimeReceipt) {
 	l.equal("image", untagged(found.Image), untagged(stated.Image))
 	have := normal(found.Packages)
 	for _, name := range keys(stated.Packages, nil) {
-		version, want := have[strings.ReplaceAll(name, "_", "-")], stated.Packages[name]
-		// A pin without a local label, such as 2.11.0, takes 2.11.0+cu130 (PEP 440).
-		if !strings.Contains(want, "+") {
-			version, _, _ = strings.Cut(version, "+")
-		}
-		l.equal("package "+name, version, want)
+		l.version("package "+name, have[strings.ReplaceAll(name, "_", "-")], stated.Packages[name])
 	}
 }
 
