@@ -212,10 +212,14 @@ func (s *smi) apps(ctx context.Context) ([]app, string, error) {
 	return out, raw, nil
 }
 
-// rows turns the processes into evidence, with the devices' indexes for their UUIDs.
+// appRows turns the processes into evidence, with the devices' indexes for their UUIDs.
+// Those without a name are of another namespace, where pids mean other processes.
 func appRows(apps []app, devices []row.Device, p *process, at int64, when string) []row.DeviceApp {
 	out := make([]row.DeviceApp, 0, len(apps))
 	for _, a := range apps {
+		if !reported(a.name) {
+			continue
+		}
 		r := row.DeviceApp{At: at, When: when, Index: -1, PID: a.pid, Name: maskText(a.name), MemoryBytes: a.memory, Ours: p.holds(a.pid)}
 		for _, d := range devices {
 			if d.UUID == a.uuid {
@@ -227,8 +231,13 @@ func appRows(apps []app, devices []row.Device, p *process, at int64, when string
 	return out
 }
 
-// whyNoApps says why an empty process table proves nothing; "" when it may be believed.
+// whyNoApps says why the process table proves nothing; "" when it may be believed.
 func whyNoApps(apps []app, samples []row.DeviceSample) string {
+	for _, a := range apps {
+		if !reported(a.name) {
+			return fmt.Sprintf("nvidia-smi lists process %d without a name: it belongs to another process namespace, so whose it is cannot be told", a.pid)
+		}
+	}
 	if len(apps) > 0 {
 		return ""
 	}

@@ -248,7 +248,14 @@ func TestContainersHideProcesses(t *testing.T) {
 		t.Error("the only device, with 132 GiB in use, counts as unused")
 	}
 
-	d.GPUs[0]["memory.used"] = "4 MiB"
+	d.Apps = []map[string]string{{"gpu_uuid": d.GPUs[0]["uuid"], "pid": "811", "process_name": "[Not Found]", "used_gpu_memory": "134956 MiB"}}
+	useSMI(t, d)
+	rec, ev = vllmMachine(t, vllmRoot(t)).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+	if len(ev.Apps) != 0 || !rec.Devices[0].Used || !strings.Contains(ev.Unread["apps"], "another process namespace") {
+		t.Errorf("apps %v, unread %v", ev.Apps, ev.Unread)
+	}
+
+	d.Apps, d.GPUs[0]["memory.used"] = nil, "4 MiB"
 	useSMI(t, d)
 	_, ev = vllmMachine(t, vllmRoot(t)).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
 	if ev.Unread["apps"] != "" {

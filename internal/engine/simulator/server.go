@@ -117,6 +117,10 @@ func (s *Server) talk(c net.Conn) {
 			}
 			return
 		}
+		if !req.ProtoAtLeast(1, 1) {
+			s.refuse(w, nil, failure{http.StatusHTTPVersionNotSupported, "BadRequestError", "", req.Proto + " is not served; HTTP/1.1 is"})
+			return
+		}
 		if !s.answer(w, br, req) {
 			return
 		}

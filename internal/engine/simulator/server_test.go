@@ -483,6 +483,25 @@ func TestOneConnectionServesManyRequests(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoRequest(t *testing.T) {
+	s := start(t, quick())
+	for sent, status := range map[string]int{"GET /health HTTP/1.0\r\n\r\n": 505, "hello\r\n\r\n": 400} {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, sent)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != status || !resp.Close {
+			t.Errorf("%q is answered %d, closing %v; want %d and closed", sent, resp.StatusCode, resp.Close, status)
+		}
+	}
+}
+
 // A client that leaves gives its slot to the next; the log says so.
 func TestAClientThatLeavesFreesItsSlot(t *testing.T) {
 	cfg := quick()
