@@ -33,6 +33,12 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
+// quick is call where times do not matter: opening the best stamps takes a while.
+func quick(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return call(t, append(args, "--stamps", "read")...)
+}
+
 // records reads the CSV that bench prints into one map a row.
 func records(t *testing.T, text string) []map[string]string {
 	t.Helper()
@@ -132,7 +138,7 @@ func TestBenchReplacesAnOlderRun(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	prefix := filepath.Join(t.TempDir(), "run")
 	for _, cells := range []string{"16:2,17:2", "18:2"} {
-		if code, _, stderr := call(t, "--cells", cells, "--concurrency", "1", "--warmup", "0", "--output", prefix); code != exitOK {
+		if code, _, stderr := quick(t, "--cells", cells, "--concurrency", "1", "--warmup", "0", "--output", prefix); code != exitOK {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}
 	}
@@ -147,12 +153,12 @@ func TestBenchReplacesAnOlderRun(t *testing.T) {
 
 func TestBenchRepeatPromptsAreServedFromTheCache(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
-	_, stdout, _ := call(t, "--cells", "128:2", "--concurrency", "1", "--repeat-prompts", "--shared-prefix", "32")
+	_, stdout, _ := quick(t, "--cells", "128:2", "--concurrency", "1", "--repeat-prompts", "--shared-prefix", "32")
 	warm := records(t, stdout)[0]
 	if !strings.HasPrefix(warm["notes"], warmNote+"; shared_prefix=32; ") || !strings.Contains(warm["notes"], "; cached_tok=112;") {
 		t.Errorf("warm notes %q", warm["notes"])
 	}
-	_, stdout, _ = call(t, "--cells", "128:2", "--concurrency", "1", "--shared-prefix", "32")
+	_, stdout, _ = quick(t, "--cells", "128:2", "--concurrency", "1", "--shared-prefix", "32")
 	cold := records(t, stdout)[0]
 	if !strings.HasPrefix(cold["notes"], coldNote+"; shared_prefix=32; ") || !strings.Contains(cold["notes"], "; cached_tok=32;") {
 		t.Errorf("cold notes %q", cold["notes"])
@@ -251,7 +257,7 @@ func TestBenchSendsTheExtensionsOfTheEngine(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	for name, extended := range map[string]bool{"vllm": true, "openai": false} {
 		f := &fake{models: []string{"m"}}
-		if code, _, stderr := call(t, "--base-url", f.start(t).URL, "--engine", name, "--cells", "8:2", "--concurrency", "1"); code != exitOK {
+		if code, _, stderr := quick(t, "--base-url", f.start(t).URL, "--engine", name, "--cells", "8:2", "--concurrency", "1"); code != exitOK {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}
 		for _, q := range f.requests() {
@@ -294,7 +300,7 @@ func TestBenchMasksTheKeyInAServersWords(t *testing.T) {
 		return 500, "no quota for " + q.Header.Get("Authorization")
 	}}
 	prefix := filepath.Join(t.TempDir(), "run")
-	code, stdout, stderr := call(t, "--base-url", f.start(t).URL, "--cells", "8:2", "--concurrency", "1", "--output", prefix, "-v")
+	code, stdout, stderr := quick(t, "--base-url", f.start(t).URL, "--cells", "8:2", "--concurrency", "1", "--output", prefix, "-v")
 	if code != exitFailed || !strings.Contains(stdout, "no quota for Bearer (masked)") {
 		t.Errorf("exit %d: %s", code, stdout)
 	}
@@ -344,7 +350,7 @@ func TestBenchCalibratesTextPrompts(t *testing.T) {
 			f := c.fake
 			f.models = []string{"m"}
 			prefix := filepath.Join(t.TempDir(), "run")
-			code, stdout, stderr := call(t, append([]string{"--base-url", f.start(t).URL, "--cells", "40:3", "--concurrency", "2", "--output", prefix}, c.args...)...)
+			code, stdout, stderr := quick(t, append([]string{"--base-url", f.start(t).URL, "--cells", "40:3", "--concurrency", "2", "--output", prefix}, c.args...)...)
 			if code != exitOK || !strings.Contains(stdout, c.note) {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
@@ -369,7 +375,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 			return 0, ""
 		}}
 		prefix := filepath.Join(t.TempDir(), "run")
-		code, stdout, stderr := call(t, "--base-url", f.start(t).URL, "--cells", "20:3,21:3,22:3", "--concurrency", "2", "--output", prefix)
+		code, stdout, stderr := quick(t, "--base-url", f.start(t).URL, "--cells", "20:3,21:3,22:3", "--concurrency", "2", "--output", prefix)
 		rows := records(t, stdout)
 		if code != exitFailed || len(rows) != 3 {
 			t.Fatalf("exit %d, %d rows: %s", code, len(rows), stderr)
@@ -389,7 +395,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 			}
 			return 0, ""
 		}}
-		code, stdout, _ := call(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "4", "--warmup", "1", "--iters", "2")
+		code, stdout, _ := quick(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "4", "--warmup", "1", "--iters", "2")
 		r := records(t, stdout)[0]
 		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], " of 12 requests failed; the first: HTTP 503") || r["ttft_ms"] == "" {
 			t.Errorf("exit %d: %v", code, r)
@@ -402,7 +408,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 			}
 			return 0, ""
 		}}
-		code, stdout, stderr := call(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "1")
+		code, stdout, stderr := quick(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "1")
 		if code != exitOK || strings.Contains(stdout, "refuses ignore_eos") || strings.Contains(stdout, "prompt=text") {
 			t.Errorf("exit %d: %s%s", code, stdout, stderr)
 		}
@@ -417,7 +423,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		}}
 		server := f.start(t)
 		t.Cleanup(func() { close(stop) })
-		code, stdout, _ := call(t, "--base-url", server.URL, "--cells", "20:3", "--concurrency", "1", "--timeout", "300ms")
+		code, stdout, _ := quick(t, "--base-url", server.URL, "--cells", "20:3", "--concurrency", "1", "--timeout", "300ms")
 		r := records(t, stdout)[0]
 		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], "1 of 3 requests failed; the first: ") {
 			t.Errorf("exit %d: %v", code, r)
@@ -436,7 +442,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		}
 		server = f.start(t)
 		prefix := filepath.Join(t.TempDir(), "run")
-		code, stdout, stderr := call(t, "--base-url", server.URL, "--cells", "20:3,21:3,22:3", "--concurrency", "1", "--output", prefix)
+		code, stdout, stderr := quick(t, "--base-url", server.URL, "--cells", "20:3,21:3,22:3", "--concurrency", "1", "--output", prefix)
 		rows := records(t, stdout)
 		if code != exitFailed || len(rows) != 3 || rows[0]["status"] != "ok" || rows[1]["status"] != "error" || rows[2]["status"] != "error" {
 			t.Fatalf("exit %d: %v\n%s", code, rows, stderr)
@@ -475,7 +481,7 @@ func TestBenchExitCodes(t *testing.T) {
 		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitUsage, "--output /dev/null/run: mkdir /dev/null: not a directory; want a file prefix"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, _, stderr := call(t, c.args...)
+			code, _, stderr := quick(t, c.args...)
 			if code != c.code || !strings.Contains(stderr, c.says) {
 				t.Errorf("exit %d, want %d; said %q, want %q", code, c.code, stderr, c.says)
 			}
