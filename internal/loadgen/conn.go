@@ -76,7 +76,7 @@ type dialer struct {
 
 // newDialer settles which stamps the run has; ring is opened where they are to come
 // from one.
-func newDialer(base *url.URL, stamps string, insecure bool, timeout time.Duration) (*dialer, *ring, error) {
+func newDialer(base *url.URL, stamps string, streams int, insecure bool, timeout time.Duration) (*dialer, *ring, error) {
 	d := &dialer{clocks: newClocks(), timeout: min(timeout, 10*time.Second), stamps: StampsRead}
 	port := base.Port()
 	switch base.Scheme {
@@ -114,7 +114,7 @@ func newDialer(base *url.URL, stamps string, insecure bool, timeout time.Duratio
 	if stamps == StampsKernel {
 		return d, nil, nil
 	}
-	r, err := openRing(uint16(number), d.clocks)
+	r, err := openRing(uint16(number), streams, d.clocks)
 	switch {
 	case err == nil:
 		d.stamps = StampsRing
@@ -160,47 +160,42 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// kernelStampsWork says whether the kernel stamps what arrives. It is tried on a
-// connection to ourselves, which stays open: the kernel switches stamping on a little
-// after the first socket asks for it, and off with the last.
-var kernelStampsWork = sync.OnceValue(func() bool {
+// kernelStampsWork says whether the kernel stamps what arrives.
+func kernelStampsWork() bool { return stamping() != nil }
+
+// stamping switches the kernel's stamping on and keeps it so: it begins a little after
+// the first socket asks for it, and ends with the last. So the socket on which it is
+// tried stays open for good; nil when no stamp came.
+var stamping = sync.OnceValue(func() net.Conn {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
-		return false
+		return nil
 	}
 	defer l.Close()
 	d := net.Dialer{Control: askKernelStamps, Timeout: 5 * time.Second}
 	near, err := d.Dial("tcp", l.Addr().String())
 	if err != nil {
-		return false
+		return nil
 	}
 	far, err := l.Accept()
 	if err != nil {
 		near.Close()
-		return false
+		return nil
 	}
-	if k, err := newKernelReader(near); err == nil {
-		far.SetDeadline(time.Now().Add(5 * time.Second))
-		near.SetDeadline(time.Now().Add(5 * time.Second))
-		buf := make([]byte, 1)
-		for range 500 {
-			if _, err := far.Write(buf); err != nil {
-				break
-			}
-			_, wall, err := k.read(buf)
-			if err != nil {
-				break
-			}
-			if wall != 0 {
-				keptOpen = [2]net.Conn{near, far}
-				return true
-			}
-			time.Sleep(time.Millisecond)
+	defer far.Close()
+	k, err := newKernelReader(near)
+	buf := make([]byte, 1)
+	near.SetDeadline(time.Now().Add(5 * time.Second))
+	for tries := 0; err == nil && tries < 500; tries++ {
+		if _, err = far.Write(buf); err != nil {
+			break
 		}
+		var wall int64
+		if _, wall, err = k.read(buf); wall != 0 {
+			return near
+		}
+		time.Sleep(time.Millisecond)
 	}
 	near.Close()
-	far.Close()
-	return false
+	return nil
 })
-
-var keptOpen [2]net.Conn

@@ -16,7 +16,7 @@ func pair(t *testing.T) (*conn, net.Conn) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	d, _, err := newDialer(&url.URL{Scheme: "http", Host: l.Addr().String()}, StampsKernel, false, time.Second)
+	d, _, err := newDialer(&url.URL{Scheme: "http", Host: l.Addr().String()}, StampsKernel, 1, false, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,8 @@ const (
 const (
 	maxHead   = 64 << 10
 	maxBody   = 1 << 30
-	firstRoom = 32 << 10 // for the first body, about a hundred tokens
+	firstRoom = 4 << 10 // for the beginning of a first body, enough to guess the rest by
+	maxExpect = 64 << 20
 )
 
 // piece is the part of a chunk, or of a body that has none, that one read brought.
@@ -70,9 +71,19 @@ func (r *response) reset() {
 		body = make([]byte, 0, max(firstRoom, r.size+r.size/8))
 	}
 	if pieces == nil {
-		pieces = make([]piece, 0, max(firstRoom/256, r.count+r.count/8))
+		pieces = make([]piece, 0, max(firstRoom/128, r.count+r.count/8))
 	}
 	*r = response{body: body, pieces: pieces, line: r.line[:0], size: r.size, count: r.count}
+}
+
+// expect makes room for a response of so many chunks, going by the ones so far.
+func (r *response) expect(chunks int64) {
+	if r.size != 0 || r.chunks == 0 {
+		return // the one before told
+	}
+	n := int64(len(r.body)) / r.chunks * (chunks + chunks/16)
+	r.body = slices.Grow(r.body, int(min(n, maxExpect)))
+	r.pieces = slices.Grow(r.pieces, int(min(chunks+chunks/16, maxExpect/256)))
 }
 
 // release hands over what was gathered. Buffers that are well used go along with it;

@@ -19,7 +19,7 @@ import (
 // needs and takes the next best by itself.
 func ringOrNone(t *testing.T, base *url.URL, c *clocks, port uint16) *ring {
 	t.Helper()
-	r, err := openRing(port, c)
+	r, err := openRing(port, 1, c)
 	if err == nil {
 		t.Cleanup(r.close)
 		return r
@@ -27,10 +27,10 @@ func ringOrNone(t *testing.T, base *url.URL, c *clocks, port uint16) *ring {
 	if !errors.Is(err, unix.EPERM) {
 		t.Fatal(err)
 	}
-	if _, _, err := newDialer(base, StampsRing, false, time.Second); err == nil || !strings.Contains(err.Error(), "CAP_NET_RAW") {
+	if _, _, err := newDialer(base, StampsRing, 1, false, time.Second); err == nil || !strings.Contains(err.Error(), "CAP_NET_RAW") {
 		t.Errorf("%v", err)
 	}
-	if d, _, err := newDialer(base, "", false, time.Second); err != nil || d.stamps != StampsKernel {
+	if d, _, err := newDialer(base, "", 1, false, time.Second); err != nil || d.stamps != StampsKernel {
 		t.Errorf("%+v, %v", d, err)
 	}
 	return nil
@@ -47,7 +47,7 @@ func TestRingStampsEachSegmentOfALateRead(t *testing.T) {
 			}
 			defer l.Close()
 			base := &url.URL{Scheme: "http", Host: l.Addr().String()}
-			d, mine, err := newDialer(base, StampsKernel, false, time.Second)
+			d, mine, err := newDialer(base, StampsKernel, 1, false, time.Second)
 			if err != nil || mine != nil {
 				t.Fatal(err, mine)
 			}

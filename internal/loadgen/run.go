@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,13 +53,19 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	if err := validate(&spec); err != nil {
 		return nil, err
 	}
-	d, ring, err := newDialer(spec.Base, spec.Stamps, spec.Insecure, spec.Timeout)
+	d, ring, err := newDialer(spec.Base, spec.Stamps, spec.Concurrency, spec.Insecure, spec.Timeout)
 	if err != nil {
 		return nil, err
 	}
 	if ring != nil {
 		defer ring.close()
+		// One more thread may run Go code, so that the streams never keep the ring from
+		// being emptied.
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	}
+	// What is captured is kept to the end: waiting until as much again is garbage would
+	// double the memory. A collection costs little, since bytes hold no pointers.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	rctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &runner{spec: spec, ctx: rctx, dialer: d, ring: ring, head: headOf(&spec), left: spec.Requests}

@@ -30,6 +30,9 @@ type sighting struct {
 	pieces []piece
 }
 
+// After so many chunks the size of a response can be guessed.
+const guessAfter = 8
+
 // A read takes at most this much: dozens of chunks, and small enough that a thousand
 // streams fit in a few MB.
 const readSize = 16 << 10
@@ -221,6 +224,9 @@ func (w *worker) exchange(q *request, o *Outcome) error {
 			}
 			if r.chunks != before {
 				w.chunks.Add(r.chunks - before)
+				if before < guessAfter && r.chunks >= guessAfter {
+					r.expect(q.call.OSL)
+				}
 			}
 			if ferr != nil {
 				return ferr

@@ -1,0 +1,231 @@
+package engine_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rowproof/internal/engine"
+	"rowproof/internal/engine/simulator"
+	"rowproof/internal/loadgen"
+	"rowproof/internal/row"
+)
+
+// This binary is also the server that the client is held against, and the busy
+// neighbour that takes its CPU: each in a process of its own.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "simulate":
+			os.Exit(serve(os.Args[2:]))
+		case "spin":
+			for n := 0; ; n++ {
+				if n < 0 {
+					return
+				}
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// serve is the server's process: it takes its configuration and a file for its truth.
+func serve(args []string) int {
+	fail := func(err error) int {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	var cfg simulator.Config
+	if err := json.Unmarshal([]byte(args[0]), &cfg); err != nil {
+		return fail(err)
+	}
+	file, err := os.Create(args[1])
+	if err != nil {
+		return fail(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fail(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
+	simulator.Prefer()
+	fmt.Printf("http://%s\n", ln.Addr())
+	if err := simulator.Serve(ctx, ln, cfg, file); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+// start starts the server's process; stop ends it, and the truth is then complete.
+func start(b *testing.B, cfg simulator.Config, truth string) (base *url.URL, stop func()) {
+	b.Helper()
+	text, err := json.Marshal(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "simulate", string(text), truth)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	if base, err = url.Parse(strings.TrimSpace(line)); err != nil {
+		b.Fatal(err)
+	}
+	return base, func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkClient is the client's error against a server whose every write is known,
+// by stamps, streams and with a busy loop on each core: what DESIGN calls the figures
+// to reach. It reports ITL and TTFT errors in µs, CPU a chunk and the peak of memory.
+func BenchmarkClient(b *testing.B) {
+	for _, stamps := range []string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead} {
+		for _, streams := range []int{64, 256, 1024} {
+			for _, busy := range []int{0, runtime.NumCPU()} {
+				name := fmt.Sprintf("%s/streams=%d/busy=%d", stamps, streams, busy)
+				b.Run(name, func(b *testing.B) { client(b, stamps, streams, 128, busy) })
+			}
+		}
+	}
+	b.Run("ring/streams=1024/tokens=1024", func(b *testing.B) { client(b, loadgen.StampsRing, 1024, 1024, 0) })
+}
+
+func client(b *testing.B, stamps string, streams, tokens, busy int) {
+	const gap = 20 * time.Millisecond
+	for range busy {
+		spin := exec.Command(os.Args[0], "spin")
+		if err := spin.Start(); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { spin.Process.Kill(); spin.Wait() })
+	}
+	var itl, ttft []int64
+	var cpu time.Duration
+	chunks := 0
+	for range b.N {
+		cfg := simulator.Default()
+		cfg.Gap, cfg.GapPerStream = gap, 0
+		cfg.MaxRunning = streams
+		// Prefills queue one at a time: short ones spread the streams over one gap.
+		cfg.Prefill, cfg.PrefillPerToken = gap/time.Duration(streams), 0
+		truthPath := filepath.Join(b.TempDir(), "truth.jsonl")
+		base, stop := start(b, cfg, truthPath)
+		os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins here
+		before := cpuTime()
+		c, err := loadgen.Run(context.Background(), loadgen.Spec{
+			Base: base, Header: http.Header{}, Protocol: row.Passes, Concurrency: streams, Iters: 1,
+			Build: func(seq int) loadgen.Call {
+				return engine.CompletionIDs(cfg.Model, []int{1, 2, 3, seq}, tokens, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
+			},
+			Timeout: time.Minute, Stamps: stamps, Zero: loadgen.Now(),
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		cpu += cpuTime() - before
+		samples := engine.Samples(c)
+		b.ReportMetric(peakMB(), "MB")
+		stop()
+		truth := readTruth(b, truthPath)
+		for i, s := range samples {
+			t := truth[answerNumber(c.Outcomes[i].Body)]
+			if !s.OK() || len(s.T) != tokens || len(t.Sent) != tokens {
+				b.Fatalf("request %d: %s %q, %d chunks of %d", i, s.Status, s.Reason, len(s.T), len(t.Sent))
+			}
+			ttft = append(ttft, abs(c.Spec.Zero+1000*(s.Sent+s.T[0])-t.Sent[0]))
+			for j := 1; j < tokens; j++ {
+				if s.T[j] != row.NoStamp && s.T[j-1] != row.NoStamp {
+					itl = append(itl, abs(1000*s.T[j]-(t.Sent[j]-t.Sent[j-1])))
+				}
+			}
+			chunks += tokens
+		}
+		for _, note := range c.Notes {
+			b.Log(note)
+		}
+		b.ReportMetric(float64(c.Stats.SharedStamps)/float64(chunks)*100, "%shared")
+		b.ReportMetric(float64(c.Stats.Unstamped), "unstamped")
+	}
+	for name, v := range map[string][]int64{"ITL": itl, "TTFT": ttft} {
+		slices.Sort(v)
+		at := func(permille int) float64 { return float64(v[(len(v)*permille+999)/1000-1]) / 1000 }
+		b.ReportMetric(at(500), name+"-p50-µs")
+		b.ReportMetric(at(990), name+"-p99-µs")
+		b.ReportMetric(at(1000), name+"-max-µs")
+	}
+	b.ReportMetric(float64(cpu.Nanoseconds())/1000/float64(chunks), "cpu-µs/chunk")
+}
+
+func readTruth(b *testing.B, path string) map[string]simulator.Truth {
+	f, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	truth := map[string]simulator.Truth{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var t simulator.Truth
+		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
+			b.Fatal(err)
+		}
+		truth[strings.TrimPrefix(t.ID, "rowproof-")] = t
+	}
+	if err := lines.Err(); err != nil {
+		b.Fatal(err)
+	}
+	return truth
+}
+
+// answerNumber is N of the "cmpl-N" that each chunk of an answer carries.
+func answerNumber(body []byte) string {
+	_, after, _ := bytes.Cut(body, []byte("cmpl-"))
+	number, _, _ := bytes.Cut(after, []byte(`"`))
+	return string(number)
+}
+
+func cpuTime() time.Duration {
+	var r syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+func peakMB() float64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	var kb float64
+	fmt.Sscan(after, &kb)
+	return kb / 1024
+}
+
+func abs(v int64) int64 { return max(v, -v) }
