@@ -95,6 +95,9 @@ func build(ctx context.Context, opts render.Options, stdout, stderr io.Writer) i
 	}
 	fmt.Fprintf(stderr, "gen: %s, %s, %s in %.2f s\n", format.Plural(result.Pages, "page", "pages"),
 		format.Plural(result.Rows, "row", "rows"), format.Bytes(float64(result.Bytes)), time.Since(start).Seconds())
+	if result.Bytes > render.WarnBytes {
+		fmt.Fprintf(stderr, "gen: warning: GitHub Pages refuses a site above 1 GB\n")
+	}
 	fmt.Fprintln(stdout, result.Dir)
 	return exitOK
 }

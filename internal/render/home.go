@@ -118,7 +118,7 @@ const maxTable = 200
 
 // writeHomes writes the home page and one page a model, a shape, and both.
 func (s *site) writeHomes(w *world) error {
-	shown := slices.DeleteFunc(slices.Clone(w.rows), func(m *measured) bool { return !m.ranks() })
+	shown := current(w.rows)
 	models := distinct(shown, func(m *measured) string { return m.Key.Model })
 	shapes := sortedShapes(shown)
 	slices.Sort(models)
@@ -150,6 +150,35 @@ func (s *site) writeHomes(w *world) error {
 		}
 	}
 	return nil
+}
+
+// current are the rows that rank: of each recipe, shape and load the newest.
+func current(rows []*measured) []*measured {
+	type load struct {
+		key   recipeKey
+		shape shape
+		load  string
+	}
+	newest := map[load]*measured{}
+	var order []load
+	for _, m := range rows {
+		l := load{m.Key, m.shape(), m.load()}
+		if !m.ranks() {
+			continue
+		}
+		old := newest[l]
+		if old == nil {
+			order = append(order, l)
+		}
+		if old == nil || m.Report.MeasuredAt > old.Report.MeasuredAt {
+			newest[l] = m
+		}
+	}
+	out := make([]*measured, len(order))
+	for i, l := range order {
+		out[i] = newest[l]
+	}
+	return out
 }
 
 // distinct values in the order of first use.

@@ -10,8 +10,11 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"rowproof/internal/catalog"
 	"rowproof/internal/gate"
@@ -103,13 +106,27 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 			return err
 		}
 	}
-	for _, file := range files {
-		if err := ctx.Err(); err != nil {
+	// The next report is read while one is judged; no more than two are in memory.
+	loaded := make(chan *loadedReport)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer close(loaded)
+		for _, file := range files {
+			select {
+			case loaded <- s.loadReport(file):
+			case <-reading.Done():
+				return
+			}
+		}
+	}()
+	for l := range loaded {
+		if err := s.readReport(l, w, seen, withdrawn, corpus); err != nil {
 			return err
 		}
-		if err := s.readReport(file, w, seen, withdrawn, corpus); err != nil {
-			return err
-		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(withdrawn)) {
 		if _, ok := seen[id]; !ok {
@@ -138,15 +155,28 @@ func (s *site) learn(file string, corpus *gate.Corpus, withdrawn map[string]*wit
 	return nil
 }
 
-func (s *site) readReport(file string, w *world, seen map[string]string, withdrawn map[string]*withdrawal, corpus *gate.Corpus) error {
-	source, err := fs.ReadFile(s.fsys, file)
-	if err != nil {
-		return err
+// loadedReport is a report as its file holds it.
+type loadedReport struct {
+	file   string
+	source []byte
+	bundle *rowfile.Bundle
+	err    error // the report cannot be read at all
+}
+
+func (s *site) loadReport(file string) *loadedReport {
+	l := &loadedReport{file: file}
+	if l.source, l.err = fs.ReadFile(s.fsys, file); l.err == nil {
+		l.bundle, l.err = rowfile.LoadFS(s.fsys, file)
 	}
-	places := rowPlaces(source)
-	b, err := rowfile.LoadFS(s.fsys, file)
-	if err != nil {
-		s.refuse(fmt.Errorf("%s:1:1: %w", file, unprefixed(err, file)))
+	return l
+}
+
+// readReport refuses what does not belong, judges the rows side by side and has each
+// one's page written.
+func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, withdrawn map[string]*withdrawal, corpus *gate.Corpus) error {
+	file, b := l.file, l.bundle
+	if l.err != nil {
+		s.refuse(fmt.Errorf("%s:1:1: %w", file, unprefixed(l.err, file)))
 		return nil
 	}
 	b.Now = s.opts.Now
@@ -163,34 +193,39 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 	if r := b.Report.Recipe; r != key.String() && !(simulated && r == "") {
 		s.refuse(fmt.Errorf("%s:1:1: its recipe is %q, which belongs in another folder than this, of %q", file, r, key))
 	}
+	for i := range b.Rows {
+		for k := range b.Rows[i].Samples {
+			if p := b.Rows[i].Samples[k].Prompt; p != "" && corpus.Prompts[p] == "" {
+				corpus.Prompts[p] = b.Rows[i].Row.ID
+			}
+		}
+	}
+	places := rowPlaces(l.source)
+	results := make([][]gate.Result, len(b.Rows))
+	parallel(len(b.Rows), func(i int) { results[i] = gate.Judge(b.Input(i, corpus)) })
 	copied := map[string]bool{}
+	var pages []func() error
 	for i := range b.Rows {
 		d := &b.Rows[i]
-		results := gate.Judge(b.Input(i, corpus))
-		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results, Verdict: gate.Verdict(results), Withdrawn: withdrawn[d.Row.ID]}
+		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results[i], Verdict: gate.Verdict(results[i]), Withdrawn: withdrawn[d.Row.ID]}
 		m.Listed = m.Verdict == gate.Verified || simulated
 		if b.Report.AsItWas != nil {
 			m.Model, m.Target = &b.Report.AsItWas.Model, &b.Report.AsItWas.Target
 		}
-		place := places.row(i)
+		at := file + ":" + places.row(i)
 		if d.ComputedID != d.Row.ID {
-			s.refuse(fmt.Errorf("%s:%s: the row says that its id is %q, and what it holds has the id %q", file, place, d.Row.ID, d.ComputedID))
+			s.refuse(fmt.Errorf("%s: the row says that its id is %q, and what it holds has the id %q", at, d.Row.ID, d.ComputedID))
 		}
 		if first, twice := seen[d.Row.ID]; twice {
-			s.refuse(fmt.Errorf("%s:%s: the row %s stands in %s already", file, place, d.Row.ID, first))
+			s.refuse(fmt.Errorf("%s: the row %s stands in %s already", at, d.Row.ID, first))
 			continue
 		}
 		seen[d.Row.ID] = file
 		if m.Withdrawn == nil && !simulated {
-			for _, g := range results {
+			for _, g := range results[i] {
 				if g.Answer.Blocks() {
-					s.refuse(fmt.Errorf("%s:%s: row %s: gate %s: %s: %s", file, place, d.Row.ID, g.Gate, g.Answer, closed(g.Reason)+mend(g)))
+					s.refuse(fmt.Errorf("%s: row %s: gate %s: %s: %s", at, d.Row.ID, g.Gate, g.Answer, closed(g.Reason)+mend(g)))
 				}
-			}
-		}
-		for k := range d.Samples {
-			if p := d.Samples[k].Prompt; p != "" && corpus.Prompts[p] == "" {
-				corpus.Prompts[p] = d.Row.ID
 			}
 		}
 		w.rows = append(w.rows, m)
@@ -199,15 +234,37 @@ func (s *site) readReport(file string, w *world, seen map[string]string, withdra
 		if len(s.reasons) > 0 {
 			continue
 		}
-		downloads, err := s.copyProof(file, source, d.Row.Samples.File, copied)
+		samples := ""
+		if d.NoSamples == "" {
+			samples = d.Row.Samples.File
+		}
+		downloads, err := s.copyProof(file, l.source, samples, copied)
 		if err != nil {
 			return err
 		}
-		if err := s.writeRow(m, d.Samples, downloads); err != nil {
-			return err
-		}
+		pages = append(pages, func() error { return s.writeRow(m, d.Samples, downloads) })
 	}
-	return nil
+	errs := make([]error, len(pages))
+	parallel(len(pages), func(i int) { errs[i] = pages[i]() })
+	return errors.Join(errs...)
+}
+
+// parallel calls f for each of 0 … n−1, as many at once as there are processors.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				f(i)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // copyProof puts the report and what lies beside it into the site, each once, under the
@@ -229,6 +286,9 @@ func (s *site) copyProof(file string, report []byte, samples string, copied map[
 		{"Samples of this row", path.Join(path.Dir(file), samples)},
 		{"Evidence of the run", rowfile.EvidenceFile(file)},
 	} {
+		if beside.path == path.Dir(file) {
+			continue // no samples that can be read
+		}
 		data, err := fs.ReadFile(s.fsys, beside.path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

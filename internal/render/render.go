@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tdewolff/minify/v2"
 	"github.com/tdewolff/minify/v2/css"
@@ -22,6 +23,7 @@ import (
 	"github.com/tdewolff/minify/v2/svg"
 
 	"rowproof/internal/render/chart"
+	"rowproof/internal/render/format"
 	"rowproof/internal/row"
 )
 
@@ -34,6 +36,12 @@ type Options struct {
 	Demo   bool   // admit rows of the embedded engine; every page then says so
 	Now    string // RFC 3339 in UTC: no row may be of later
 }
+
+// Sizes of a site: what GitHub Pages serves at most, and where a build begins to warn.
+const (
+	mostBytes = 1_000_000_000
+	WarnBytes = 700_000_000
+)
 
 // Result of a build.
 type Result struct {
@@ -60,9 +68,11 @@ type site struct {
 	assets   assets
 	pages    map[string]*template.Template // by page kind
 	reasons  []string
-	written  int
-	built    []string // addresses for the site map
 	frame    frame
+
+	mu    sync.Mutex
+	pageN int
+	built []string // addresses for the site map
 
 	strategies map[string]*row.Strategy
 	recipes    map[string]*row.Recipe // of today's catalogue, by id
@@ -106,10 +116,13 @@ func Build(ctx context.Context, opts Options) (*Result, error) {
 		return nil, &Refused{problems}
 	}
 	files, size := out.size()
+	if size > mostBytes {
+		return nil, &Refused{[]string{fmt.Sprintf("the site would be %s; GitHub Pages serves up to %s", format.Bytes(float64(size)), format.Bytes(mostBytes))}}
+	}
 	if err := out.commit(); err != nil {
 		return nil, err
 	}
-	return &Result{Dir: out.dest, Pages: s.written, Files: files, Rows: len(w.rows), Bytes: size}, nil
+	return &Result{Dir: out.dest, Pages: s.pageN, Files: files, Rows: len(w.rows), Bytes: size}, nil
 }
 
 // refuse notes reasons; the build goes on, to find them all.
@@ -223,12 +236,14 @@ func (s *site) write(p *page) error {
 		return fmt.Errorf("/%s: %w", p.Address, err)
 	}
 	s.links.page(p.Address, small)
-	s.written++
 	file := p.Address
+	s.mu.Lock()
+	s.pageN++
 	if file == "" || strings.HasSuffix(file, "/") {
 		file += "index.html"
 		s.built = append(s.built, p.Address)
 	}
+	s.mu.Unlock()
 	return s.out.write(file, small)
 }
 
