@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -66,5 +67,22 @@ func TestChild(t *testing.T) {
 	}
 	if !strings.HasPrefix(c.Lateness(), "3 tokens, late by p50 ") {
 		t.Errorf("lateness %q", c.Lateness())
+	}
+}
+
+func TestSimulateOnAPortThatIsTaken(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := simulate(context.Background(), []string{"--port", port}, streams{nil, &out, &errs})
+	if want := "port " + port + " of 127.0.0.1 is taken; --port 0 takes a free one"; code != exitNoServer || !strings.Contains(errs.String(), want) || out.Len() != 0 {
+		t.Errorf("exit %d, stdout %q, stderr %q; want %d and %q", code, out.String(), errs.String(), exitNoServer, want)
 	}
 }

@@ -64,8 +64,7 @@ func (s *Server) complete(w *writer, br *bufio.Reader, req *http.Request, body [
 		osl = (osl + 1) / 2
 	}
 	st := &stream{
-		id: req.Header.Get("X-Request-Id"), prompt: prompt, chain: chain(prompt),
-		isl: len(prompt), osl: osl, arrived: arrived,
+		id: req.Header.Get("X-Request-Id"), chain: chain(prompt), isl: len(prompt), osl: osl, arrived: arrived,
 		scheduled: make([]int64, 0, osl), done: make(chan struct{}),
 	}
 	if st.id == "" {

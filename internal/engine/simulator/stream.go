@@ -11,7 +11,6 @@ import (
 // After it is handed to the timetable only the timetable touches it, until done closes.
 type stream struct {
 	id        string
-	prompt    []uint64
 	chain     []uint64
 	isl, osl  int
 	cached    int
