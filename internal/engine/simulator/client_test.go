@@ -55,6 +55,11 @@ func TestOurClientReadsEachFault(t *testing.T) {
 		{"html-503", "HTTP 503", 0, 0},
 	} {
 		t.Run(c.faults, func(t *testing.T) {
+			t.Parallel()
+			timeout := time.Minute
+			if c.faults == "stall" {
+				timeout = 300 * time.Millisecond
+			}
 			cfg := simulator.Default()
 			cfg.Prefill, cfg.PrefillPerToken, cfg.Gap, cfg.GapPerStream = time.Millisecond, 0, time.Millisecond, 0
 			if err := cfg.Faults.Set(c.faults); err != nil {
@@ -69,7 +74,7 @@ func TestOurClientReadsEachFault(t *testing.T) {
 			go func() { served <- simulator.Serve(ctx, ln, cfg, io.Discard) }()
 			capture, err := loadgen.Run(ctx, loadgen.Spec{
 				Base:     &url.URL{Scheme: "http", Host: ln.Addr().String()},
-				Protocol: row.Passes, Concurrency: 2, Iters: 1, Timeout: 500 * time.Millisecond, Zero: loadgen.Now(),
+				Protocol: row.Passes, Concurrency: 2, Iters: 1, Timeout: timeout, Zero: loadgen.Now(),
 				Build: func(int) loadgen.Call {
 					if c.faults == "reasoning" {
 						return engine.Chat(cfg.Model, "one two", 9, osl, engine.Options{Engine: engine.Embedded})
