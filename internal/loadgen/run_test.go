@@ -219,10 +219,16 @@ func TestSustainedKeepsStreamsFullToTheLastTimedOne(t *testing.T) {
 }
 
 func TestDrainIsCutAndNoFailure(t *testing.T) {
+	draining := make(chan struct{})
+	var once sync.Once
 	srv := &counter{handle: func(w http.ResponseWriter, r *http.Request, _ int) {
-		io.WriteString(w, "data: {}\n\n")
-		if r.URL.Path == "/drain" {
+		switch r.URL.Path {
+		case "/held":
+			<-draining
+		case "/drain":
+			io.WriteString(w, "data: {}\n\n")
 			w.(http.Flusher).Flush()
+			once.Do(func() { close(draining) })
 			<-r.Context().Done() // until the client goes away
 			return
 		}
@@ -230,20 +236,24 @@ func TestDrainIsCutAndNoFailure(t *testing.T) {
 	}}
 	spec := load(srv.start(t), row.Sustained, 4, 0)
 	spec.Requests = 4
-	spec.Build = func(seq int) Call {
-		if seq < 4 {
-			return Call{Path: "/timed"}
-		}
-		return Call{Path: "/drain"}
-	}
+	spec.Build = func(seq int) Call { return Call{Path: []string{"/held", "/", "/", "/", "/drain"}[min(seq, 4)]} }
 	got, err := Run(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
+	cut := 0
 	for _, o := range got.Outcomes {
-		if o.Phase == row.PhaseTimed && (o.Err != "" || o.Cut) || o.Phase == row.PhaseDrain && !o.Cut && o.Err != "" {
-			t.Errorf("%s: err %q, cut %v", o.Phase, o.Err, o.Cut)
+		switch {
+		case o.Phase == row.PhaseTimed && (o.Err != "" || o.Cut):
+			t.Errorf("timed %d: %q, cut %v", o.Seq, o.Err, o.Cut)
+		case o.Phase == row.PhaseDrain && !o.Cut:
+			t.Errorf("drain %d ended by itself: %q", o.Seq, o.Err)
+		case o.Cut:
+			cut++
 		}
+	}
+	if cut == 0 {
+		t.Error("nothing was cut")
 	}
 }
 
@@ -486,6 +496,21 @@ func TestTLSIsStampedAtRead(t *testing.T) {
 	spec.Stamps = StampsKernel
 	if _, err := Run(context.Background(), spec); err == nil || !strings.Contains(err.Error(), "TLS") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestProxiesOfTheEnvironmentAreNamedAndNotUsed(t *testing.T) {
+	t.Setenv("http_proxy", "http://user:s3cret@127.0.0.1:1")
+	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+	for host, want := range map[string]string{"127.0.0.1": "", "::1": "", "localhost": "", "gpu-7": "HTTP_PROXY, HTTPS_PROXY"} {
+		if got := proxiesUnused(host); got != want {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+	}
+	spec := load((&counter{}).start(t), row.Passes, 1, 0)
+	spec.Iters = 1
+	if got, err := Run(context.Background(), spec); err != nil || got.Outcomes[0].Err != "" {
+		t.Error(err, got)
 	}
 }
 
