@@ -16,16 +16,17 @@ import (
 // homeView is every verified cell side by side, of all models or one, of one shape or,
 // in the table, of all.
 type homeView struct {
-	Scope   string
-	Models  []filter
-	Shapes  []filter
-	Answers []sentence
-	Scatter *scatterView
-	Heads   []column
-	BarEnd  string
-	Groups  []homeGroup
-	Reasons []dash
-	Empty   *emptyView
+	Scope    string
+	Measured string // the day of the newest row; "" without rows
+	Models   []filter
+	Shapes   []filter
+	Answers  []sentence
+	Scatter  *scatterView
+	Heads    []column
+	BarEnd   string
+	Groups   []homeGroup
+	Reasons  []dash
+	Empty    *emptyView
 }
 
 // filter is a filter: a link to a built page.
@@ -237,7 +238,7 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 	cells := distinct(rows, func(m *measured) recipeKey { return m.Key.cell() })
 	v.Scope += fmt.Sprintf("%s of %d · %s", format.Plural(len(cells), "cell", "cells"), s.cellCount(w, sc.Model), format.Plural(len(rows), "row", "rows"))
 	if len(rows) > 0 {
-		v.Scope += " · last measured " + newest(rows)
+		v.Measured = newest(rows)
 	} else {
 		v.Empty = s.emptyHome(w)
 	}

@@ -66,7 +66,7 @@ func (s *site) writeRecipes(w *world, compared []tradeoff.Measured) error {
 		for _, r := range recipes {
 			rows = append(rows, r.rows...)
 		}
-		line.Recipes = format.Plural(len(recipes), "recipe", "recipes")
+		line.Recipes = format.Count(int64(len(recipes)))
 		line.Rows = format.Count(int64(len(rows)))
 		line.Measured = cmp.Or(newest(rows), "—")
 		v.Models = append(v.Models, line)
@@ -346,12 +346,10 @@ func (s *site) recipeVerdict(w *world, r *recipeOf, live []*measured) (string, s
 		return "", said
 	}
 	verified := 0
-	var gates []gate.Result
 	for _, m := range live {
 		if m.Verdict == gate.Verified {
 			verified++
 		}
-		gates = append(gates, m.Gates...)
 	}
 	sign, word := gate.Verified, "Verified."
 	if verified < len(live) {
