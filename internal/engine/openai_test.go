@@ -213,16 +213,11 @@ func TestUnknownPartIsContentAndNamedOnce(t *testing.T) {
 // written: never before the write began, and behind its end by what the machine takes
 // to hand a segment over.
 func TestArrivalsAreTheWritesOnTheServersClock(t *testing.T) {
-	p := &player{parts: frames(fixture(t, "field/parts.sse")), gap: 10 * time.Millisecond}
-	sp := spec(p.serve(t))
-	sp.Stamps = "" // the best there are
-	s, c := run(t, sp)
+	s, c, p := timed(t, "field/parts.sse", 10*time.Millisecond)
 	content := []int{2, 3, 5, 6} // the parts that carry something
 	if len(s.T) != len(content) {
 		t.Fatalf("%d content chunks, want %d", len(s.T), len(content))
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	sent := c.Outcomes[0].Sent
 	at := int64(0)
 	for i, part := range content {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -147,4 +148,24 @@ func run(t *testing.T, s loadgen.Spec) (row.Sample, *loadgen.Capture) {
 		t.Fatalf("%d samples", len(samples))
 	}
 	return samples[0], c
+}
+
+// timed plays parts with a gap under the best stamps there are. Where several chunks
+// came under one stamp (a client without CPU, and no packet ring), the capture says so
+// and the play is no evidence: it is done again.
+func timed(t *testing.T, file string, gap time.Duration) (row.Sample, *loadgen.Capture, *player) {
+	t.Helper()
+	for range 20 {
+		p := &player{parts: frames(fixture(t, file)), gap: gap}
+		sp := spec(p.serve(t))
+		sp.Stamps = ""
+		s, c := run(t, sp)
+		if !slices.ContainsFunc(c.Outcomes[0].Stamps, func(s loadgen.Stamp) bool { return s.Shared }) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return s, c, p
+		}
+	}
+	t.Fatal("this host never has the CPU to tell chunks apart")
+	return row.Sample{}, nil, nil
 }
