@@ -77,13 +77,13 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 			w.hangUp()
 		}
 	}()
-	if err := r.dialAll(); err != nil {
-		return nil, err
-	}
-
+	// Requests first: a server closes connections that stand idle for some seconds.
 	builder := r.build()
 	defer builder.Wait()
 	defer cancel()
+	if err := r.dialAll(); err != nil {
+		return nil, err
+	}
 
 	unwatch := r.watch(ctx)
 	if spec.Protocol == row.Passes {
@@ -135,7 +135,7 @@ func validate(s *Spec) error {
 		s.Timeout = time.Hour
 	}
 	if s.Idle <= 0 {
-		s.Idle = time.Minute
+		s.Idle = 2 * time.Minute
 	}
 	if bad != nil {
 		return errors.New("load: " + strings.Join(bad, "; "))

@@ -40,7 +40,7 @@ type Spec struct {
 	Repeat      int                // 0-based; only repeat 0 has a first call
 	Build       func(seq int) Call // seq counts every request of the repeat, warm-up included
 	Timeout     time.Duration      // of one request; 0 stands for an hour
-	Idle        time.Duration      // between two arrivals of one response's body; 0 stands for a minute
+	Idle        time.Duration      // between two arrivals of one response's body; 0 stands for two minutes
 	Stamps      string             // "", ring, ktime or read; "" takes the best there is
 	Insecure    bool
 	Zero        int64 // CLOCK_MONOTONIC ns that the row's times count from
