@@ -371,3 +371,87 @@ func TestWithdrawnRowsStayAndLeaveTheRankings(t *testing.T) {
 		t.Error("the list lacks the row or its reason")
 	}
 }
+
+// Passes and sustained rows never share a front, and a row of one repeat has no
+// interval and so no rank.
+func TestWhatRanks(t *testing.T) {
+	root := newRoot(t)
+	cell := []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 4}}
+	one := rowtest.Llama8B()
+	passes, _ := addReport(t, root, 1, rowtest.Options{Cells: cell, Protocol: row.Passes})
+	single, _ := addReport(t, root, 2, rowtest.Options{Recipe: "llama-3.1-8b/h200-sxm/throughput/vllm", AsItWas: one, Cells: cell, Repeats: 1})
+	old, _ := addReport(t, root, 3, rowtest.Options{Recipe: "llama-3.1-8b/h100-sxm/latency/vllm", AsItWas: h100(), Cells: cell, MeasuredAt: "2026-11-20T12:00:00Z"})
+	newer, _ := addReport(t, root, 4, rowtest.Options{Recipe: "llama-3.1-8b/h100-sxm/latency/vllm", AsItWas: h100(), Cells: cell, MeasuredAt: "2026-11-30T12:00:00Z", Slowness: 1.8})
+	out, _, err := build(t, root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, model := read(t, out, "index.html"), read(t, out, "recipes/llama-3.1-8b/index.html")
+	for _, c := range []struct {
+		what string
+		id   string
+		home bool
+	}{
+		{"a row of passes", passes.Rows[0].ID, false},
+		{"a row of one repeat", single.Rows[0].ID, true},
+		{"a row that a newer one replaces, though it was faster", old.Rows[0].ID, false},
+		{"the newer row", newer.Rows[0].ID, true},
+	} {
+		if got := strings.Contains(home, "r/"+c.id+"/"); got != c.home {
+			t.Errorf("%s: on the home page %v, want %v", c.what, got, c.home)
+		}
+		if !strings.Contains(model, "r/"+c.id+"/") {
+			t.Errorf("%s is not on its model's page", c.what)
+		}
+	}
+	rank := func(id string) string {
+		m := regexp.MustCompile(`data-row="` + id + `"[^>]*><td[^>]*>([^<]*)<`).FindStringSubmatch(home)
+		if m == nil {
+			t.Fatalf("no line of %s", id)
+		}
+		return m[1]
+	}
+	if a, b := rank(single.Rows[0].ID), rank(newer.Rows[0].ID); a != "—" || b != "1" {
+		t.Errorf("ranks %q and %q, want — and 1", a, b)
+	}
+}
+
+func h100() *row.AsItWas {
+	a := rowtest.Llama8B()
+	a.Target.Name, a.Target.Device, a.Target.BandwidthGBs, a.Target.MemoryGB, a.Target.MemoryBytes = "H100 SXM", "NVIDIA H100", "3350", "80", 85520809984
+	return a
+}
+
+// A report is from outside: nothing in it becomes markup. That no page has a foreign
+// script or an inline handler is what every build checks; here the text is there to be
+// checked, in a title, a chart, a command and a note.
+func TestNothingFromAReportBecomesMarkup(t *testing.T) {
+	const hostile = `</script><script src="https://example.org/x.js">&"'<img onerror=x>`
+	root := newRoot(t)
+	a := rowtest.Llama8B()
+	a.Model.Name, a.Target.Name, a.Recipe.Notes = hostile, hostile, hostile
+	cells := []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 1}, {ISL: 128, OSL: 32, Concurrency: 4}}
+	r, samples, evidence := rowtest.Report(1, rowtest.Options{Recipe: "hostile/h200-sxm/latency/vllm", AsItWas: a, Cells: cells})
+	r.Receipt.Host.CPU, r.Tool.Command, r.Rows[0].Notes = hostile, []string{hostile}, []string{hostile}
+	rowtest.Seal(r, samples, evidence)
+	if _, err := rowtest.Write(root, r, samples, evidence); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := build(t, root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, name := range pages(t, out) {
+		page := read(t, name)
+		if strings.Contains(page, "example.org/x.js") {
+			shown++
+		}
+		if title := regexp.MustCompile(`<title>([^<]*)</title>`).FindString(page); title == "" {
+			t.Errorf("%s: its title holds markup", name)
+		}
+	}
+	if shown == 0 {
+		t.Error("no page shows the text at all")
+	}
+}
