@@ -36,6 +36,7 @@ func (s *site) writePages(w *world) error {
 		s.writeArticles(w),
 		s.writeCalculator(w),
 		s.writeWithdrawn(w),
+		s.writeChanges(w),
 		s.write(&page{Address: "404.html", Kind: "missing", Title: "No such page", Description: "This address has no page.", Main: w}),
 		s.writeData(w),
 		s.siteMap(),

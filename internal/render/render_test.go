@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -184,6 +185,8 @@ func TestEveryPageSaysWhatItIsFor(t *testing.T) {
 		"glossary/index.html":          {"Glossary"},
 		"roofline/index.html":          {"Roofline calculator"},
 		"withdrawn/index.html":         {"No row is withdrawn."},
+		"changes/index.html":           {"H200 SXM · Latency", "2 rows: 128:32"},
+		"feed.xml":                     {"<feed", "<updated>2026-11-30T12:00:00Z</updated>", "/rowproof/recipes/llama-3.1-8b/#h200-sxm-latency-vllm"},
 		"404.html":                     {"No such page"},
 	} {
 		// A no-break space reads as a space.
@@ -369,6 +372,17 @@ func TestWithdrawnRowsStayAndLeaveTheRankings(t *testing.T) {
 	}
 	if p := read(t, out, "withdrawn/index.html"); !strings.Contains(p, gone) || !strings.Contains(p, "the launcher dropped a flag") {
 		t.Error("the list lacks the row or its reason")
+	}
+	var feed struct {
+		Entry []struct {
+			ID string `xml:"id"`
+		} `xml:"entry"`
+	}
+	if err := xml.Unmarshal([]byte(read(t, out, "feed.xml")), &feed); err != nil {
+		t.Fatal(err)
+	}
+	if len(feed.Entry) != 2 || feed.Entry[0].ID != "urn:rowproof:withdrawn:"+gone || feed.Entry[1].ID != "urn:rowproof:verified:"+kept {
+		t.Errorf("the feed holds %+v", feed.Entry)
 	}
 }
 
