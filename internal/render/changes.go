@@ -62,7 +62,7 @@ const maxEntries = 50
 func (s *site) writeChanges(w *world) error {
 	all := s.changes(w)
 	err := s.write(&page{
-		Address: "changes/", Kind: "changes", Title: "Changes",
+		Address: "changes/", Kind: "changes", Section: elsewhere, Title: "Changes",
 		Description: "What was measured and what was withdrawn, the newest first.", Main: &changesView{all},
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *site) writePages(w *world) error {
 		s.writeCalculator(w),
 		s.writeWithdrawn(w),
 		s.writeChanges(w),
-		s.write(&page{Address: "404.html", Kind: "missing", Title: "No such page", Description: "This address has no page.", Main: w}),
+		s.write(&page{Address: "404.html", Kind: "missing", Section: elsewhere, Title: "No such page", Description: "This address has no page.", Main: w}),
 		s.writeData(w),
 		s.siteMap(),
 	)
@@ -47,7 +47,7 @@ func (s *site) writePages(w *world) error {
 func (s *site) writeArticles(w *world) error {
 	for _, name := range articles {
 		a := w.articles[name]
-		err := s.write(&page{Address: name + "/", Kind: "article", Section: name + "/", Title: a.Title, Description: a.Lead, Main: a})
+		err := s.write(&page{Address: name + "/", Kind: "article", Section: elsewhere, Title: a.Title, Description: a.Lead, Main: a})
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *site) writeWithdrawn(w *world) error {
 		}
 	}
 	return s.write(&page{
-		Address: "withdrawn/", Kind: "withdrawn", Title: "Withdrawn rows",
+		Address: "withdrawn/", Kind: "withdrawn", Section: elsewhere, Title: "Withdrawn rows",
 		Description: "Rows that turned out to be wrong, with the reason. They stand in no ranking or chart, and are never deleted.", Main: v,
 	})
 }

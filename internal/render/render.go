@@ -168,13 +168,16 @@ type page struct {
 	frame
 	Address     string // without base; "" is the home page
 	Kind        string // names its folder under site/
-	Section     string // the navigation item it belongs to
+	Section     string // the navigation item it stands under, or elsewhere
 	Title       string
 	Description string
 	Wide        bool
 	Scripts     []string
 	Main        any
 }
+
+// elsewhere is the section of pages that stand under no navigation item.
+const elsewhere = "elsewhere"
 
 // Current is the aria-current value of a navigation item.
 func (p *page) Current(n navItem) string {
