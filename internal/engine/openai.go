@@ -30,8 +30,14 @@ const (
 // as one token; if its usage then says another sum, the sample says so in its reason
 // and keeps both. ISL and OSL come from usage alone.
 func Samples(c *loadgen.Capture) []row.Sample {
-	// The bodies stay; waiting until as much again is garbage would double the memory.
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	size := 0
+	for i := range c.Outcomes {
+		size += len(c.Outcomes[i].Body)
+	}
+	if size > 64<<20 {
+		// The bodies stay; waiting until as much again is garbage would double the memory.
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+	}
 	out := make([]row.Sample, len(c.Outcomes))
 	readings := make([]*reading, len(c.Outcomes))
 	var next atomic.Int64

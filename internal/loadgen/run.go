@@ -24,6 +24,12 @@ import (
 // hammered for the rest of the run.
 const giveUpAfter = 3
 
+// A token comes in a chunk of about this size; so many bytes are worth thrift.
+const (
+	bytesPerToken = 256
+	manyBytes     = 64 << 20
+)
+
 // runner is one Run under way.
 type runner struct {
 	spec        Spec
@@ -63,9 +69,6 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 		// being emptied.
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	}
-	// What is captured is kept to the end: waiting until as much again is garbage would
-	// double the memory. A collection costs little, since bytes hold no pointers.
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	rctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &runner{spec: spec, ctx: rctx, dialer: d, ring: ring, head: headOf(&spec), left: spec.Requests}
@@ -78,8 +81,13 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 		}
 	}()
 	// Requests first: a server closes connections that stand idle for some seconds.
-	builder := r.build()
+	builder, expected := r.build()
 	defer builder.Wait()
+	if expected > manyBytes {
+		// What is captured is kept to the end: waiting until as much again is garbage
+		// would double the memory. A collection costs little: bytes hold no pointers.
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+	}
 	defer cancel()
 	if err := r.dialAll(); err != nil {
 		return nil, err
@@ -231,7 +239,8 @@ func (r *runner) planned() int {
 
 // build starts building requests in order, and returns once as many are ready as are
 // planned or as a bounded amount of memory holds. The rest follow during the run.
-func (r *runner) build() *sync.WaitGroup {
+// expected is about how many bytes the responses will be.
+func (r *runner) build() (wg *sync.WaitGroup, expected int64) {
 	const most = 256 << 20
 	first := r.request(0)
 	room := max(2*r.spec.Concurrency, most/max(1, len(first.wire)))
@@ -241,8 +250,9 @@ func (r *runner) build() *sync.WaitGroup {
 	}
 	ahead = min(ahead, room)
 	r.queue = make(chan *request, ahead+r.spec.Concurrency)
+	expected = int64(max(ahead, r.planned())) * first.call.OSL * bytesPerToken
 	full := make(chan struct{})
-	var wg sync.WaitGroup
+	wg = new(sync.WaitGroup)
 	wg.Go(func() {
 		q := first
 		for seq := 1; ; seq++ {
@@ -264,7 +274,7 @@ func (r *runner) build() *sync.WaitGroup {
 		}
 	})
 	<-full
-	return &wg
+	return wg, expected
 }
 
 func (r *runner) request(seq int) *request {
@@ -339,7 +349,7 @@ func (r *runner) sustained() {
 	for _, w := range r.workers {
 		wg.Go(func() {
 			<-start
-			for w.failures < giveUpAfter {
+			for w.failures < giveUpAfter && !r.stopped.Load() {
 				if w.conn == nil {
 					w.ready()
 				}
