@@ -184,9 +184,12 @@ func (l *labels) argument(names ...string) string {
 // published and the cache is as the weights compute.
 func (l *labels) dtypes(recipe *row.Recipe, published bool) {
 	quantization := l.argument("quantization")
+	// An engine's word for a format does not say how its scales stand: vLLM calls both
+	// fp8 and fp8-tensor "fp8".
+	family, _, _ := strings.Cut(recipe.Weights.Dtype, "-")
 	switch dtype := recipe.Weights.Dtype; {
 	case dtype == "":
-	case published && quantization == "", !published && strings.HasPrefix(quantization, dtype):
+	case published && quantization == "", !published && strings.HasPrefix(quantization, family):
 		l.held++
 	default:
 		l.wrong = append(l.wrong, Compared{"weights dtype", orNone("quantization ", quantization), dtype})
