@@ -53,7 +53,7 @@ type key struct {
 	Slot          int
 }
 
-// homeGroup is the best rows of one shape.
+// homeGroup is the best rows of one model and shape.
 type homeGroup struct {
 	Name string
 	Rows []homeRow
@@ -219,22 +219,17 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 			}
 		}
 	}
-	// Shapes do not mix in a chart: where the scope leaves it open, the one with the
-	// most cells is drawn.
-	drawn := sc.Shape
-	if drawn == (shape{}) {
-		drawn = mostMeasured(rows)
-	}
-	charted := slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.shape() != drawn })
+	drawn := drawnScope(sc, rows)
+	charted := slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return !drawn.holds(m) })
 	slots := map[recipeKey]int{}
 	if len(charted) > 0 {
 		var err error
-		if v.Scatter, err = s.scatter(w, charted, drawn, sc.Model == "" && len(models) > 1, slots); err != nil {
+		if v.Scatter, err = s.scatter(w, charted, drawn, slots); err != nil {
 			return err
 		}
-		v.Answers = s.answers(charted, drawn)
+		v.Answers = s.answers(charted, drawn.Shape)
 	}
-	s.homeTable(v, rows, sc, slots)
+	s.homeTable(w, v, rows, drawn, slots)
 	cells := distinct(rows, func(m *measured) recipeKey { return m.Key.cell() })
 	v.Scope += fmt.Sprintf("%s of %d · %s", format.Plural(len(cells), "cell", "cells"), s.cellCount(w, sc.Model), format.Plural(len(rows), "row", "rows"))
 	if len(rows) > 0 {
@@ -257,6 +252,36 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 		description = v.Answers[0].String()
 	}
 	return s.write(&page{Address: sc.address(), Kind: "home", Section: "", Title: title, Description: description, Wide: true, Main: v})
+}
+
+// drawnScope is what a page's chart shows. Neither models nor shapes mix in a chart or
+// a rank, since a smaller model would always win: where the scope leaves one open, the
+// one with the most cells is drawn.
+func drawnScope(sc scope, rows []*measured) scope {
+	if sc.Model == "" {
+		sc.Model = mostMeasuredModel(rows)
+		rows = slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.Key.Model != sc.Model })
+	}
+	if sc.Shape == (shape{}) {
+		sc.Shape = mostMeasured(rows)
+	}
+	return sc
+}
+
+// mostMeasuredModel has the most recipes measured; among equals the most rows, then the
+// first by name.
+func mostMeasuredModel(rows []*measured) string {
+	models := distinct(rows, func(m *measured) string { return m.Key.Model })
+	slices.Sort(models)
+	best, cells, count := "", 0, 0
+	for _, model := range models {
+		of := slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.Key.Model != model })
+		n := len(distinct(of, func(m *measured) recipeKey { return m.Key }))
+		if n > cells || n == cells && len(of) > count {
+			best, cells, count = model, n, len(of)
+		}
+	}
+	return best
 }
 
 func mostMeasured(rows []*measured) shape {
@@ -299,14 +324,9 @@ func (s *site) cellCount(w *world, model string) int {
 	return len(cells)
 }
 
-// name of a recipe among others: the model where several are shown, target, strategy,
-// and the engine.
-func (s *site) seriesName(w *world, m *measured, withModel bool) string {
-	name := m.targetName() + " · " + s.strategyName(m.Key.Strategy)
-	if withModel {
-		name = s.modelTitle(w, m.Key.Model) + " · " + name
-	}
-	return name
+// seriesName is a recipe's name among others of its model: target and strategy.
+func (s *site) seriesName(m *measured) string {
+	return m.targetName() + " · " + s.strategyName(m.Key.Strategy)
 }
 
 // maxPinned is how many cells of the front are told apart at first.
@@ -314,7 +334,7 @@ const maxPinned = 6
 
 // scatter draws tok/s/user against output tok/s/GPU of one shape, a line a recipe, and
 // fills in the slot of each recipe on the front.
-func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, slots map[recipeKey]int) (*scatterView, error) {
+func (s *site) scatter(w *world, rows []*measured, drawn scope, slots map[recipeKey]int) (*scatterView, error) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.perUser().Value == nil })
 	if len(rows) == 0 {
 		return nil, nil
@@ -340,7 +360,7 @@ func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, 
 	}
 	v := &scatterView{
 		Title: "Faster for each user, or cheaper for all?",
-		Note:  fmt.Sprintf("%s, sustained. Each line is one cell, each mark one measured concurrency; whiskers are 95%% intervals. The stepped line is the front: nothing measured lies above and right of it.", drawn),
+		Note:  fmt.Sprintf("%s, %s, sustained. Each line is one cell, each mark one measured concurrency; whiskers are 95%% intervals. The stepped line is the front: nothing measured lies above and right of it.", s.modelTitle(w, drawn.Model), drawn.Shape),
 		Front: fmt.Sprintf("front: %s of %d", format.Plural(onFront, "row", "rows"), len(rows)),
 	}
 	spec := chart.ScatterSpec{
@@ -371,7 +391,7 @@ func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, 
 		}
 		if best >= 0 && slots[k] > 0 && labelled < 4 {
 			m := rows[of[best]]
-			series.Points[best].Label = s.seriesName(w, m, withModel) + ", c=" + format.Count(m.concurrency())
+			series.Points[best].Label = s.seriesName(m) + ", c=" + format.Count(m.concurrency())
 			series.Points[best].Short = m.targetName() + " " + s.strategyName(m.Key.Strategy)
 			labelled++
 		}
@@ -379,7 +399,7 @@ func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, 
 		if slots[k] > 0 {
 			v.Keys = append(v.Keys, key{
 				Swatch: template.HTML(chart.Swatch(slots[k])), Slot: slots[k], Cell: k.String(),
-				Name: s.seriesName(w, rows[of[0]], withModel), Address: "recipes/" + k.Model + "/#" + k.anchor(),
+				Name: s.seriesName(rows[of[0]]), Address: "recipes/" + k.Model + "/#" + k.anchor(),
 			})
 		} else {
 			v.Others++
@@ -388,20 +408,19 @@ func (s *site) scatter(w *world, rows []*measured, drawn shape, withModel bool, 
 	slices.SortFunc(v.Keys, func(a, b key) int { return cmp.Compare(a.Slot, b.Slot) })
 	narrow, wide, err := s.charts.Scatter(spec)
 	if err != nil {
-		return nil, fmt.Errorf("scatter of %s: %w", drawn, err)
+		return nil, fmt.Errorf("scatter of %s %s: %w", drawn.Model, drawn.Shape, err)
 	}
 	v.Narrow, v.Wide = template.HTML(narrow), template.HTML(wide)
-	v.Crossings = s.crossings(w, rows, drawn, withModel)
-	v.Marks = s.marks(w, rows, withModel)
+	v.Crossings = s.crossings(rows, drawn.Shape)
+	v.Marks = s.marks(rows)
 	return v, nil
 }
 
 // maxCrossings is how many crossovers stand beside the scatter.
 const maxCrossings = 4
 
-// crossings says where, among recipes of one model, the one that leads at low load
-// loses to another.
-func (s *site) crossings(w *world, rows []*measured, drawn shape, withModel bool) []sentence {
+// crossings says where the recipe that leads at low load loses to another.
+func (s *site) crossings(rows []*measured, drawn shape) []sentence {
 	keys := distinct(rows, func(m *measured) recipeKey { return m.Key })
 	ladders := map[recipeKey][]*measured{}
 	for _, k := range keys {
@@ -410,9 +429,6 @@ func (s *site) crossings(w *world, rows []*measured, drawn shape, withModel bool
 	var out []sentence
 	for i, a := range keys {
 		for _, b := range keys[i+1:] {
-			if a.Model != b.Model {
-				continue
-			}
 			c, ok := tradeoff.Crossover(rungs(ladders[a]), rungs(ladders[b]))
 			if !ok || len(out) == maxCrossings {
 				continue
@@ -421,7 +437,7 @@ func (s *site) crossings(w *world, rows []*measured, drawn shape, withModel bool
 			if !c.Before {
 				first, second = second, first
 			}
-			out = append(out, sentence{say(s.seriesName(w, first, withModel) + " gives more per GPU up to "), strong(crossing(c)), say("; above it " + s.seriesName(w, second, false) + " does.")})
+			out = append(out, sentence{say(s.seriesName(first) + " gives more per GPU up to "), strong(crossing(c)), say("; above it " + s.seriesName(second) + " does.")})
 		}
 	}
 	return out
@@ -501,18 +517,18 @@ func bestOfCells(rows []*measured) []*measured {
 	return out
 }
 
-// homeTable fills in the table: each cell's best row, a group a shape.
-func (s *site) homeTable(v *homeView, rows []*measured, sc scope, slots map[recipeKey]int) {
-	shapes := sortedShapes(rows)
-	groups := make([][]*measured, len(shapes))
+// homeTable fills in the table: each cell's best row, a group a model and shape, what
+// the chart shows first.
+func (s *site) homeTable(w *world, v *homeView, rows []*measured, drawn scope, slots map[recipeKey]int) {
+	scopes := groupScopes(rows, drawn)
+	groups := make([][]*measured, len(scopes))
 	var all []*measured
-	for i, sh := range shapes {
-		groups[i] = bestOfCells(slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.shape() != sh }))
+	for i, sc := range scopes {
+		groups[i] = bestOfCells(slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return !sc.holds(m) }))
 		all = append(all, groups[i]...)
 	}
-	if len(all) > maxTable && len(shapes) > 1 {
-		drawn := slices.Index(shapes, mostMeasured(rows))
-		shapes, groups, all = shapes[drawn:drawn+1], groups[drawn:drawn+1], groups[drawn]
+	if len(all) > maxTable && len(scopes) > 1 {
+		scopes, groups, all = scopes[:1], groups[:1], groups[0]
 	}
 	perGPU := newColumn("Per GPU", "output tok/s", all, (*measured).perGPU)
 	v.Heads = []column{
@@ -533,8 +549,8 @@ func (s *site) homeTable(v *homeView, rows []*measured, sc scope, slots map[reci
 	end := niceEnd(top)
 	v.BarEnd = format.Fixed(end, 0)
 	var missing letters
-	for i, sh := range shapes {
-		g := homeGroup{Name: sh.String()}
+	for i, sc := range scopes {
+		g := homeGroup{Name: s.modelTitle(w, sc.Model) + " · " + sc.Shape.String()}
 		order, ranks := ranked(groups[i])
 		for n, m := range order {
 			r := homeRow{
@@ -550,10 +566,7 @@ func (s *site) homeTable(v *homeView, rows []*measured, sc scope, slots map[reci
 				Date:     format.Date(m.Report.MeasuredAt),
 				CellLink: "recipes/" + m.Key.Model + "/#" + m.Key.anchor(),
 			}
-			if sc.Model == "" {
-				r.Sub = m.modelName() + " · " + r.Sub
-			}
-			if sh != mostMeasured(rows) && sc.Shape == (shape{}) {
+			if sc != drawn {
 				r.Swatch = ""
 			}
 			for k := range v.Heads {
@@ -564,6 +577,26 @@ func (s *site) homeTable(v *homeView, rows []*measured, sc scope, slots map[reci
 		v.Groups = append(v.Groups, g)
 	}
 	v.Reasons = missing.Reasons()
+}
+
+// groupScopes are the models and shapes of the rows: the drawn one, the others of its
+// model, then the other models by name.
+func groupScopes(rows []*measured, drawn scope) []scope {
+	scopes := distinct(rows, func(m *measured) scope { return scope{m.Key.Model, m.shape()} })
+	slices.SortFunc(scopes, func(a, b scope) int {
+		last := func(yes bool) int {
+			if yes {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(
+			cmp.Compare(last(a != drawn), last(b != drawn)),
+			cmp.Compare(last(a.Model != drawn.Model), last(b.Model != drawn.Model)),
+			cmp.Compare(a.Model, b.Model),
+			cmp.Compare(a.Shape.ISL, b.Shape.ISL), cmp.Compare(a.Shape.OSL, b.Shape.OSL))
+	})
+	return scopes
 }
 
 // engine with its version, as reported, else as the recipe states it.

@@ -19,12 +19,12 @@ type mark struct {
 }
 
 // marks tells the rows of a scatter, each by its id.
-func (s *site) marks(w *world, rows []*measured, withModel bool) map[string]mark {
+func (s *site) marks(rows []*measured) map[string]mark {
 	user := newColumn("", "tok/s per user, median", rows, (*measured).perUser)
 	gpu := newColumn("", "output tok/s/GPU", rows, (*measured).perGPU)
 	out := make(map[string]mark, len(rows))
 	for _, m := range rows {
-		t := mark{Name: s.seriesName(w, m, withModel), Load: m.load(), Verdict: m.sign(), Address: s.opts.Base + m.address(), Row: m.limited()}
+		t := mark{Name: s.seriesName(m), Load: m.load(), Verdict: m.sign(), Address: s.opts.Base + m.address(), Row: m.limited()}
 		for _, c := range []column{user, gpu} {
 			e := c.pick(m)
 			if e.Value == nil {

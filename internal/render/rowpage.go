@@ -126,7 +126,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download)
 		Gates:     gateViews(m.Gates),
 		Labels:    labels(m.Gates),
 		Receipt:   receiptFacts(m),
-		Server:    serverFacts(&m.Row.Server, &m.Counts),
+		Server:    serverFacts(&m.Row.Server, &m.Counts, m.Notes),
 		Downloads: downloads,
 	}
 	if was := m.Report.AsItWas; was != nil {
@@ -176,9 +176,9 @@ func (m *measured) sign() string {
 	return m.Verdict
 }
 
-// notes are the row's own and what its weights ask to be said.
+// notes are what a reader must know before the figures.
 func (s *site) notes(m *measured) []string {
-	notes := slices.Clone(m.Notes)
+	var notes []string
 	if s.olderRecipe(m) {
 		notes = append(notes, "Older recipe: the recipe has changed since this row was measured. The gates judge the row by the recipe as it was.")
 	}
@@ -312,7 +312,7 @@ func packages(p map[string]string) string {
 }
 
 // serverFacts are counts of the client and the engine's own counters.
-func serverFacts(sv *row.Server, c *row.Counts) []fact {
+func serverFacts(sv *row.Server, c *row.Counts, notes []string) []fact {
 	facts := []fact{
 		{Name: "Requests", Text: fmt.Sprintf("%s planned, %s completed, %s failed", format.Count(c.Planned), format.Count(c.Completed), format.Count(c.Failed))},
 		{Name: "Tokens counted by", Text: cmp.Or(c.TokensFrom, "—")},
@@ -331,6 +331,9 @@ func serverFacts(sv *row.Server, c *row.Counts) []fact {
 	add("Preemptions", sv.Preemptions)
 	if sv.KVUsageMax != nil {
 		facts = append(facts, fact{Name: "KV cache used at most", Text: format.Percent(*sv.KVUsageMax)})
+	}
+	if len(notes) > 0 {
+		facts = append(facts, fact{Name: "Notes", Text: strings.Join(notes, "; ")})
 	}
 	return facts
 }
