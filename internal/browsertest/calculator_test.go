@@ -2,11 +2,13 @@ package browsertest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -146,6 +148,21 @@ func TestCalculatorEqualsNative(t *testing.T) {
 				t.Errorf("%s: slot %s: the page shows %s; natively %s", asked, place, shown, want)
 			}
 		}
+		measured := askMeasure(t, s, q, value("model"), value("target"))
+		for slot, want := range map[int]json.Number{
+			roofline.OutDecodeStepHardMS:    measured.DecodeStepMS.Hard,
+			roofline.OutDecodeStepSerialMS:  measured.DecodeStepMS.Serial,
+			roofline.OutDecodeTokPerSecHard: measured.DecodeTokPerSec.Hard,
+			roofline.OutReadBytesPerStep:    measured.ReadBytesPerStep,
+		} {
+			shown, ok := page.Exact["out "+strconv.Itoa(slot)]
+			if !ok || measured.DecodeStepMS.Hard == "" && shown != "not known" || measured.DecodeStepMS.Hard != "" && shown != want.String() {
+				t.Errorf("%s: slot %d: the page shows %q; measure ceiling --json says %q", asked, slot, shown, want)
+			}
+		}
+		if measured.DecodeStepMS.Hard != "" && page.Formula != measured.Formula {
+			t.Errorf("%s: formula\n%s\nof measure ceiling\n%s", asked, page.Formula, measured.Formula)
+		}
 		if want := roofline.Formula(in); page.Formula != want && want != "" {
 			t.Errorf("%s: formula\n%s\nnatively\n%s", asked, page.Formula, want)
 		}
@@ -159,6 +176,36 @@ func TestCalculatorEqualsNative(t *testing.T) {
 	for _, trouble := range p.noted() {
 		t.Error(trouble)
 	}
+}
+
+// answer is what measure ceiling --json says, its numbers as printed.
+type answer struct {
+	DecodeStepMS     struct{ Hard, Serial json.Number } `json:"decode_step_ms"`
+	DecodeTokPerSec  struct{ Hard json.Number }         `json:"decode_tok_s"`
+	ReadBytesPerStep json.Number                        `json:"read_bytes_per_step"`
+	Formula          string                             `json:"formula"`
+}
+
+func askMeasure(t *testing.T, s *site, q roofline.Query, model, target string) answer {
+	t.Helper()
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	if q.TP > 1 {
+		target += "-x" + number(q.TP) // the page chooses a device, and how many apart
+	}
+	out, err := exec.Command(s.measure, "ceiling", "--model", model, "--target", target,
+		"--weights-dtype", q.WeightDtype, "--kv-dtype", q.KVDtype, "--tp", number(q.TP),
+		"--batch", number(q.Batch), "--context", number(q.Context), "--json").Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Fatalf("measure ceiling: %v: %s", err, exit.Stderr)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	var a answer
+	if err := json.Unmarshal(out, &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // Loading the script changes nothing of what gen wrote, and the address carries the

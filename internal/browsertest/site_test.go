@@ -30,9 +30,10 @@ const base = "/rowproof/"
 
 // site is the built site and where it is served.
 type site struct {
-	dir    string   // the folder that gen wrote
-	origin string   // http://127.0.0.1:PORT
-	pages  []string // every HTML file, relative to dir
+	dir     string   // the folder that gen wrote
+	origin  string   // http://127.0.0.1:PORT
+	pages   []string // every HTML file, relative to dir
+	measure string   // the client's binary
 }
 
 // built is the site that all tests share, built on first use.
@@ -81,7 +82,10 @@ func (b *builder) build() (*site, error) {
 	if err := command(root, nil, gen, "--root", source, "--out", out, "--base", base); err != nil {
 		return nil, err
 	}
-	s := &site{dir: out}
+	s := &site{dir: out, measure: filepath.Join(b.dir, "measure")}
+	if err := command(root, nil, "go", "build", "-o", s.measure, "./cmd/measure"); err != nil {
+		return nil, err
+	}
 	err = filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".html") {
 			rel, _ := filepath.Rel(out, path)
