@@ -37,7 +37,7 @@ func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 		data[i].power, data[i].powerWhy = power(ev, data[i].windows)
 	}
 	out.Counts = Count(w, samples, ev)
-	b := builder{data: data, missing: out.Missing, intervals: map[string]Interval{}}
+	b := builder{data: data, coldStart: w.Warmup == 0, missing: out.Missing, intervals: map[string]Interval{}}
 	if len(data) == 0 {
 		b.nothing = "no request was made"
 	} else if out.Counts.Completed == 0 {
@@ -83,6 +83,7 @@ func byRepeat(samples []Sample) [][]*Sample {
 // builder turns the repeats into the row's figures and keeps the reasons of the nulls.
 type builder struct {
 	data      []repeatData
+	coldStart bool   // no warm-up: the first call is timed
 	nothing   string // why there is nothing at all
 	missing   map[string]string
 	intervals map[string]Interval
@@ -198,11 +199,12 @@ func (b *builder) perGPU(name string, v *float64, gpus int64) *float64 {
 	return &each
 }
 
-// firstCall is the whole wall of the very first request.
+// firstCall is the whole wall of the very first request: kept apart where there is a
+// warm-up, else the first of the timed ones.
 func (b *builder) firstCall(samples []Sample) *float64 {
 	for i := range samples {
 		s := &samples[i]
-		if s.Phase != PhaseFirst {
+		if s.Phase != PhaseFirst && (!b.coldStart || s.Phase != PhaseTimed || s.Repeat != 0 || s.I != 0) {
 			continue
 		}
 		last, ok := s.LastContent()

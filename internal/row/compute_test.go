@@ -64,7 +64,7 @@ func TestOnePassByHand(t *testing.T) {
 	}
 	absent(t, c, "ttft_ms.p99", f.TTFT.P99 == nil, "2 samples a repeat; p99 needs 100")
 	absent(t, c, "power_w", f.Power == nil, "no power reading")
-	absent(t, c, "first_call_ms", f.FirstCall == nil, "no first call")
+	near(t, "first call", f.FirstCall, 80) // no warm-up
 	absent(t, c, "peak_memory_bytes", f.PeakMemory == nil, "the engine does not say")
 	if k := c.Counts; k.Planned != 2 || k.Completed != 2 || k.OSL.Max != 3 || *k.CachedTokens != 0 || k.TokensFrom != TokensUsage || k.Chunks != 6 {
 		t.Errorf("counts %+v", k)
@@ -125,6 +125,28 @@ func TestABurstInventsNoITL(t *testing.T) {
 	c := Compute(passes(1, 1), 1, []Sample{s}, nil)
 	absent(t, c, "itl_ms", c.Figures.ITL == nil, "do not sum to usage (2 of 256)")
 	near(t, "decode tok/s", c.Figures.DecodeTokPerSec, 256/0.09002)
+}
+
+// The second token came in two chunks: the gap to the third spans from the chunk that
+// ended the token before it.
+func TestATokenOverTwoChunks(t *testing.T) {
+	s := request(0, 1000, 10_000, 4_000, 6_000)
+	s.OSL, s.N = p(int64(3)), []int64{1, 1, 0, 1}
+	f := Compute(passes(1, 1), 1, []Sample{s}, nil).Figures
+	near(t, "itl mean", f.ITL.Mean, 10)
+	if f.ITL.N != 2 || f.ChunkGap.N != 3 {
+		t.Errorf("%d gaps between tokens and %d between chunks; want 2 and 3", f.ITL.N, f.ChunkGap.N)
+	}
+}
+
+// Without a warm-up the first call is a timed one, and its wall is known all the same.
+func TestTheFirstCallOfAColdStart(t *testing.T) {
+	s := request(0, 1000, 10_000, 10_000)
+	near(t, "first call", Compute(passes(1, 1), 1, []Sample{s}, nil).Figures.FirstCall, 21.01)
+	warmed := passes(1, 1)
+	warmed.Warmup = 2
+	c := Compute(warmed, 1, []Sample{s}, nil)
+	absent(t, c, "first_call_ms", c.Figures.FirstCall == nil, "no first call")
 }
 
 func TestAnUnstampedChunkHidesItsGaps(t *testing.T) {

@@ -39,7 +39,7 @@ func Seed(w *Workload, samples []Sample) SeedColumns {
 			chunked = false
 		}
 	}
-	b := builder{data: data, missing: map[string]string{}, intervals: map[string]Interval{}}
+	b := builder{data: data, coldStart: w.Warmup == 0, missing: map[string]string{}, intervals: map[string]Interval{}}
 	f := b.figures(0, samples, &Server{})
 	out := SeedColumns{
 		FirstCall:        f.FirstCall,

@@ -178,14 +178,21 @@ func (e *series) gaps(s *Sample, busy prefills) {
 		e.skip("itl_ms", hide)
 	}
 	at := s.arrivals()
+	token := int64(NoStamp) // the last chunk that ended a token
+	if s.tokensIn(0) > 0 && len(at) > 0 {
+		token = at[0]
+	}
 	for j := 1; j < len(at); j++ {
 		from, to := at[j-1], at[j]
-		if from == NoStamp || to == NoStamp {
-			continue
+		if from != NoStamp && to != NoStamp {
+			e.chunk.add(ms(to - from))
 		}
-		e.chunk.add(ms(to - from))
 		n := s.tokensIn(j)
-		if hide != "" || n <= 0 {
+		if n <= 0 {
+			continue // a part of a token: the gap to the next one spans it
+		}
+		from, token = token, to
+		if hide != "" || from == NoStamp || to == NoStamp {
 			continue
 		}
 		each := float64(to-from) / float64(1000*n)
