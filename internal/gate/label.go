@@ -11,27 +11,10 @@ import (
 // label holds what the recipe states against what the server and its host reported:
 // the row must be of the configuration whose name it carries.
 func label(in *Input) Result {
-	was := in.Report.AsItWas
-	if was == nil {
+	if in.Report.AsItWas == nil {
 		return notApplicable("no recipe is named, so there is no label to hold")
 	}
-	receipt := &in.Report.Receipt
-	l := labels{arguments: normal(receipt.Engine.Arguments)}
-	l.equal("engine", receipt.Engine.Name, was.Recipe.Engine.Name)
-	l.version("engine version", receipt.Engine.Version, was.Recipe.Engine.Version)
-	l.flags(was.Recipe.Flags)
-	l.runtime(&was.Recipe.Runtime, &receipt.Runtime)
-	l.weights(&was.Recipe.Weights, &receipt.Weights)
-	if e := was.Recipe.Engine.Name; (e == "vllm" || e == "sglang") && len(l.arguments) > 0 {
-		published := len(was.Model.Weights) > 0 && was.Recipe.Weights.Dtype == was.Model.Weights[0]
-		l.dtypes(&was.Recipe, published)
-		l.layout(was.Recipe.Pools)
-	}
-	for _, d := range receipt.Devices {
-		if d.Used {
-			l.equal("device "+itoa(d.Index), d.Name, was.Target.Device)
-		}
-	}
+	l := held(in.Report)
 	switch {
 	case len(l.wrong) > 0:
 		first := l.wrong[0]
@@ -47,23 +30,78 @@ func label(in *Input) Result {
 	return pass(count(l.held, "statement") + " of the recipe hold")
 }
 
+// Label is one statement of a recipe beside what the server or its host reported of it.
+type Label struct {
+	Name     string
+	Stated   string
+	Reported string // "" where nothing was reported
+	Equal    bool
+}
+
+// Labels are all that gate label compares of a report, in its order; nil where no recipe
+// is named.
+func Labels(r *row.Report) []Label {
+	if r.AsItWas == nil {
+		return nil
+	}
+	return held(r).all
+}
+
+// held compares the report's recipe with its receipt.
+func held(report *row.Report) *labels {
+	was, receipt := report.AsItWas, &report.Receipt
+	l := &labels{arguments: normal(receipt.Engine.Arguments)}
+	l.equal("engine", receipt.Engine.Name, was.Recipe.Engine.Name)
+	l.version("engine version", receipt.Engine.Version, was.Recipe.Engine.Version)
+	l.flags(was.Recipe.Flags)
+	l.runtime(&was.Recipe.Runtime, &receipt.Runtime)
+	l.weights(&was.Recipe.Weights, &receipt.Weights)
+	if e := was.Recipe.Engine.Name; (e == "vllm" || e == "sglang") && len(l.arguments) > 0 {
+		published := len(was.Model.Weights) > 0 && was.Recipe.Weights.Dtype == was.Model.Weights[0]
+		l.dtypes(&was.Recipe, published)
+		l.layout(was.Recipe.Pools)
+	}
+	for _, d := range receipt.Devices {
+		if d.Used {
+			l.equal("device "+itoa(d.Index), d.Name, was.Target.Device)
+		}
+	}
+	return l
+}
+
 // labels gathers what was compared.
 type labels struct {
 	arguments map[string]string
 	held      int64
 	wrong     []Compared
 	unknown   []string
+	all       []Label
+}
+
+func (l *labels) hold(name, found, stated string) {
+	l.held++
+	l.all = append(l.all, Label{name, stated, found, true})
+}
+
+func (l *labels) differ(name, found, stated string) {
+	l.wrong = append(l.wrong, Compared{name, found, stated})
+	l.all = append(l.all, Label{name, stated, found, false})
+}
+
+func (l *labels) unread(name, stated string) {
+	l.unknown = append(l.unknown, name)
+	l.all = append(l.all, Label{name, stated, "", false})
 }
 
 func (l *labels) equal(name, found, stated string) {
 	switch {
 	case stated == "":
 	case found == "" || found == "(masked)":
-		l.unknown = append(l.unknown, name)
+		l.unread(name, stated)
 	case !sameValue(found, stated):
-		l.wrong = append(l.wrong, Compared{name, found, stated})
+		l.differ(name, found, stated)
 	default:
-		l.held++
+		l.hold(name, found, stated)
 	}
 }
 
@@ -106,13 +144,13 @@ func (l *labels) flags(stated []string) {
 		return
 	}
 	if len(l.arguments) == 0 {
-		l.unknown = append(l.unknown, "flags")
+		l.unread("flags", strings.Join(stated, " "))
 		return
 	}
 	for _, f := range splitFlags(stated) {
 		found, ok := l.arguments[f.name]
 		if !ok {
-			l.wrong = append(l.wrong, Compared{"--" + f.name, "not given", f.value})
+			l.differ("--"+f.name, "not given", f.value)
 			continue
 		}
 		l.equal("--"+f.name, found, f.value)
@@ -156,11 +194,11 @@ func (l *labels) weights(stated *row.Weights, found *row.WeightsReceipt) {
 	random := stated.Repository == "random"
 	switch source := found.Source; {
 	case source == "" || source == "unknown":
-		l.unknown = append(l.unknown, "weights")
+		l.unread("weights", stated.Repository)
 	case random != (source == "random"):
-		l.wrong = append(l.wrong, Compared{"weights", source, stated.Repository})
+		l.differ("weights", source, stated.Repository)
 	default:
-		l.held++
+		l.hold("weights", source, stated.Repository)
 	}
 	if !random {
 		l.equal("weights revision", found.Revision, stated.Revision)
@@ -190,20 +228,20 @@ func (l *labels) dtypes(recipe *row.Recipe, published bool) {
 	switch dtype := recipe.Weights.Dtype; {
 	case dtype == "":
 	case published && quantization == "", !published && strings.HasPrefix(quantization, family):
-		l.held++
+		l.hold("weights dtype", orNone("quantization ", quantization), dtype)
 	default:
-		l.wrong = append(l.wrong, Compared{"weights dtype", orNone("quantization ", quantization), dtype})
+		l.differ("weights dtype", orNone("quantization ", quantization), dtype)
 	}
 	kv := l.argument("kv-cache-dtype")
 	switch dtype := recipe.KVDtype; {
 	case dtype == "":
 	case dtype == "bf16" && (kv == "" || kv == "bfloat16" || kv == "bf16"), dtype != "bf16" && strings.HasPrefix(kv, dtype):
-		l.held++
+		l.hold("KV dtype", orNone("kv-cache-dtype ", kv), dtype)
 	default:
-		l.wrong = append(l.wrong, Compared{"KV dtype", orNone("kv-cache-dtype ", kv), dtype})
+		l.differ("KV dtype", orNone("kv-cache-dtype ", kv), dtype)
 	}
 	if dtype := l.argument("dtype"); dtype != "" && recipe.Weights.Dtype == "bf16" && !slices.Contains([]string{"bfloat16", "bf16"}, dtype) {
-		l.wrong = append(l.wrong, Compared{"dtype", dtype, "bf16"})
+		l.differ("dtype", dtype, "bf16")
 	}
 }
 
