@@ -614,14 +614,7 @@ func (m *measured) engine() string {
 }
 
 // engineName is how an engine writes itself.
-func engineName(id string) string {
-	for _, e := range [][2]string{{"vllm", "vLLM"}, {"sglang", "SGLang"}, {"llamacpp", "llama.cpp"}, {"ollama", "Ollama"}, {"trtllm", "TensorRT-LLM"}, {"tgi", "TGI"}, {row.EmbeddedEngine, "embedded engine"}} {
-		if e[0] == id {
-			return e[1]
-		}
-	}
-	return id
-}
+func engineName(id string) string { return row.EngineName(id) }
 
 // niceEnd is the least 1, 1.5, 2, 3, 4, 5, 6 or 8 × 10ⁿ that is not below v.
 func niceEnd(v float64) float64 {

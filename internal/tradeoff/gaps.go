@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rowproof/internal/roofline"
+	"rowproof/internal/row"
 )
 
 // What is measured of every recipe, so that cells can stand side by side: the first
@@ -223,7 +224,7 @@ func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known b
 		g.Why = "What it could reach is not known: " + why + "."
 		g.Basis = "not estimated: " + why
 	} else {
-		g.matter(at, top, best[at])
+		g.matter(modelName(c, p.model), top, best[at])
 		n := int64(math.Ceil(float64(g.GPUs) * seconds / 60))
 		g.GPUMinutes = &n
 		g.Basis = plural(g.GPUs, "GPU") + " × (" + Basis + ")"
@@ -232,18 +233,22 @@ func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known b
 	return g, true
 }
 
-func what(c Catalog, g Gap) string {
-	name, target, strategy := g.Model, g.Target, g.Strategy
-	if m := c.Models[g.Model]; m != nil && m.Name != "" {
-		name = m.Name
+func modelName(c Catalog, id string) string {
+	if m := c.Models[id]; m != nil && m.Name != "" {
+		return m.Name
 	}
+	return id
+}
+
+func what(c Catalog, g Gap) string {
+	name, target, strategy := modelName(c, g.Model), g.Target, g.Strategy
 	if t := c.Targets[g.Target]; t != nil && t.Name != "" {
 		target = t.Name
 	}
 	if s := c.Strategies[g.Strategy]; s != nil && s.Name != "" {
-		strategy = strings.ToLower(s.Name)
+		strategy = s.Name
 	}
-	cell := name + " on " + target + " · " + strategy + " · " + g.Engine
+	cell := name + " on " + target + " · " + strategy + " · " + row.EngineName(g.Engine)
 	at := g.Shape + " at c = " + list(g.Loads)
 	switch g.Kind {
 	case GapRecipe:
@@ -258,18 +263,18 @@ func what(c Catalog, g Gap) string {
 }
 
 // matter fills in why a gap matters, and which recommendations its roof could change.
-func (g *Gap) matter(at scope, top roofs, best leader) {
+func (g *Gap) matter(model string, top roofs, best leader) {
 	claim := func(what string, roof, held float64) string {
 		if roof <= held {
 			return ""
 		}
-		g.Changes = append(g.Changes, at.model+" at "+g.Shape+", "+what)
+		g.Changes = append(g.Changes, model+" at "+g.Shape+", "+what)
 		if float64(roof*efficiency) > held {
 			g.Likely++
 		}
-		s := what + ", where its roof is " + roofline.Number(roof)
+		s := what + ", where its roof is " + digits(roof)
 		if held > 0 {
-			s += " and the best measured " + roofline.Number(held)
+			s += " and the best measured " + digits(held)
 		}
 		return s
 	}
@@ -278,8 +283,8 @@ func (g *Gap) matter(at scope, top roofs, best leader) {
 	var s string
 	switch {
 	case best.perUser == 0 && best.perGPU == 0:
-		s = "Nothing of " + at.model + " ranks at " + g.Shape + " yet: this would be its first recommendation. Its roofs: " +
-			roofline.Number(top.perUser) + " tok/s for each user, " + roofline.Number(top.perGPU) + " output tok/s per GPU."
+		s = "Nothing of " + model + " ranks at " + g.Shape + " yet: this would be its first recommendation. Its roofs: " +
+			digits(top.perUser) + " tok/s for each user, " + digits(top.perGPU) + " output tok/s per GPU."
 	case user != "" && gpu != "":
 		s = "It could take rank 1 for " + user + ", and for " + gpu + "."
 	case user+gpu != "":
@@ -307,6 +312,14 @@ func command(g Gap) string {
 		" --concurrency " + strings.Join(loads, ",") + " --num-prompts auto --repeats " + itoa(minRepeats) + " --output " + name
 }
 
+// digits writes a rate in a sentence: whole from 100 on, as every page writes it.
+func digits(v float64) string {
+	if v >= 100 {
+		v = math.Round(v)
+	}
+	return roofline.Number(v)
+}
+
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func plural(n int64, noun string) string {
@@ -331,8 +344,8 @@ func list(ns []int64) string {
 	return b.String()
 }
 
-// Summary is the list in one sentence: how many, what they cost together, and how many
-// of the first could change a recommendation.
+// Summary is the list in one sentence: how many, what they cost together, and how few of
+// the first could already change every recommendation that any gap could.
 func Summary(gaps []Gap) string {
 	var total int64
 	unknown := 0
@@ -344,19 +357,25 @@ func Summary(gaps []Gap) string {
 		} else {
 			total += *g.GPUMinutes
 		}
-		if len(g.Changes) > 0 && first == i {
-			first = i + 1
-		}
 		for _, c := range g.Changes {
-			changes[c] = true
+			if !changes[c] {
+				changes[c] = true
+				first = i + 1
+			}
 		}
 	}
 	s := plural(int64(len(gaps)), "gap") + ", about " + roofline.Number(math.Round(float64(total)/6)/10) + " GPU-hours"
 	if unknown > 0 {
 		s += " and " + itoa(int64(unknown)) + " of unknown cost"
 	}
-	if len(changes) == 0 {
+	could := " could change " + plural(int64(len(changes)), "recommendation") + "."
+	switch {
+	case len(changes) == 0:
 		return s + "; none could change a recommendation."
+	case first == len(gaps):
+		return s + "; together they" + could
+	case first == 1:
+		return s + "; the first" + could
 	}
-	return s + "; the first " + itoa(int64(first)) + " could change " + plural(int64(len(changes)), "recommendation") + "."
+	return s + "; the first " + itoa(int64(first)) + could
 }
