@@ -244,8 +244,8 @@ func TestLeanChoosesAsNative(t *testing.T) {
 		at, most := m.put(rows), m.put(limits)
 		got := m.answered(m.call("choose", at, n, most, k, m.answer))
 		choice := tradeoff.Choose(candidates, asked)
-		want := []float64{float64(len(choice.Met)), float64(choice.Nearest), float64(choice.Worst)}
-		for _, i := range choice.Met {
+		want := []float64{float64(len(choice.Met)), float64(len(choice.Lower)), float64(choice.Known), float64(choice.Nearest), float64(choice.Worst)}
+		for _, i := range slices.Concat(choice.Met, choice.Lower) {
 			want = append(want, float64(i))
 		}
 		if !slices.Equal(got, want) {

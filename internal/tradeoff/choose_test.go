@@ -112,6 +112,21 @@ func TestChoose(t *testing.T) {
 	if c := Choose(nil, limits); len(c.Met) != 0 || c.Nearest != -1 {
 		t.Errorf("%+v", c)
 	}
+	// A row without the p99 never comes before one that has it, however much it gives.
+	few := append(slices.Clone(rows), Candidate{&row.Figures{TTFT: dist(50, -1), ITL: dist(5, 9)}, rank(5000)})
+	if c := Choose(few, limits); !slices.Equal(c.Met, []int{1, 0}) || !slices.Equal(c.Lower, []int{4}) || c.Answer() != 1 || c.Known != 3 {
+		t.Errorf("%+v", c)
+	}
+	if c := Choose(few, tight); len(c.Met) != 0 || !slices.Equal(c.Lower, []int{4}) || c.Answer() != -1 || c.Nearest != 0 {
+		t.Errorf("where rows have the p99, one that has not is no answer: %+v", c)
+	}
+	if c := Choose(few[4:], limits); !slices.Equal(c.Lower, []int{0}) || c.Answer() != 0 || c.Nearest != -1 {
+		t.Errorf("none has the p99: the one that meets it as far as it is known: %+v", c)
+	}
+	over := []Candidate{{&row.Figures{TTFT: dist(101, -1)}, rank(1)}, {&row.Figures{TTFT: dist(50, 400)}, rank(1)}}
+	if c := Choose(over, []Limit{{"ttft_ms", 990, 100}}); c.Nearest != 1 {
+		t.Errorf("the nearest is one whose p99 is known: %+v", c)
+	}
 	if c := Choose(rows, nil); !slices.Equal(c.Met, []int{2, 1, 0, 3}) {
 		t.Errorf("without limits all are met, the best first: %+v", c)
 	}

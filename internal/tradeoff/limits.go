@@ -19,8 +19,11 @@ type Held struct {
 	Limit    Limit
 	Found    *float64 // nil: the row has no such figure
 	Permille int      // the percentile that Found is: the row's highest when it has too few samples for the one asked for
-	Met      bool
+	Met      bool     // what was found is within the limit, whatever its percentile
 }
+
+// Known says whether the row has the percentile that was asked for.
+func (h Held) Known() bool { return h.Found != nil && h.Permille == h.Limit.Permille }
 
 // Over is by how much of the limit the row is over it: 0.5 for 15 against 10. A missing
 // figure is over without bound.
@@ -92,38 +95,62 @@ type Candidate struct {
 	Rank    *float64 // what the choice is ranked by, more being better; nil ranks last
 }
 
-// Choice is what a reader's limits leave.
+// Choice is what a reader's limits leave. A row that has too few samples for a
+// percentile is held to the highest that it has, and is kept apart from those that have
+// it: its p99 may well be over.
 type Choice struct {
-	Met     []int // places of those that meet every limit, the best first
-	Nearest int   // when none does, the one whose worst overrun is least; -1 without candidates
-	Worst   int   // when none does, the limit that most rows miss; -1 without limits
+	Met     []int // places of those that have every percentile asked for and meet every limit, the best first
+	Lower   []int // of those that meet every limit only as far as their percentiles go, the best first
+	Known   int   // how many have every percentile asked for
+	Nearest int   // when nothing answers, the one whose worst overrun is least, of the known if there are any; else -1
+	Worst   int   // when nothing answers, the limit that most rows miss; -1 without limits
+}
+
+// Answer is the best row: of those known to meet every limit, or, only where none has
+// the percentiles asked for, of those that meet it as far as they go. -1: none.
+func (c Choice) Answer() int {
+	switch {
+	case len(c.Met) > 0:
+		return c.Met[0]
+	case c.Known == 0 && len(c.Lower) > 0:
+		return c.Lower[0]
+	}
+	return -1
 }
 
 // Choose holds limits against every candidate.
 func Choose(candidates []Candidate, limits []Limit) Choice {
 	c := Choice{Nearest: -1, Worst: -1}
 	missed := make([]int, len(limits))
-	least := 0.0
+	nearestKnown, least := false, 0.0
 	for i, m := range candidates {
-		worst := 0.0
+		worst, known := 0.0, true
 		for k, h := range Hold(m.Figures, limits) {
 			if !h.Met {
 				missed[k]++
 			}
 			worst = max(worst, h.Over())
+			known = known && h.Known()
+		}
+		if known {
+			c.Known++
 		}
 		switch {
-		case worst == 0:
+		case worst == 0 && known:
 			c.Met = append(c.Met, i)
-		case c.Nearest < 0 || worst < least:
-			c.Nearest, least = i, worst
+		case worst == 0:
+			c.Lower = append(c.Lower, i)
+		case c.Nearest < 0 || known && !nearestKnown || known == nearestKnown && worst < least:
+			c.Nearest, nearestKnown, least = i, known, worst
 		}
 	}
-	if len(c.Met) > 0 {
-		c.Nearest = -1
-		slices.SortStableFunc(c.Met, func(a, b int) int {
+	for _, places := range [][]int{c.Met, c.Lower} {
+		slices.SortStableFunc(places, func(a, b int) int {
 			return cmp.Compare(value(candidates[b].Rank), value(candidates[a].Rank))
 		})
+	}
+	if c.Answer() >= 0 {
+		c.Nearest = -1
 		return c
 	}
 	for k := range missed {

@@ -8,8 +8,12 @@ export interface Lean {
   formula(query: readonly number[]): string;
   /** Its roofline as an SVG element width px wide, which the caller names. */
   plot(query: readonly number[], width: 296 | 720): string;
-  /** The rows that meet every limit, best first; else the nearest, and the limit most missed. */
-  choose(rows: readonly number[][], limits: readonly number[][]): { met: number[]; nearest: number; worst: number };
+  /**
+   * The rows known to meet every limit, and those that meet them only as far as their
+   * percentiles go, each best first; how many have the percentiles asked for; where
+   * nothing answers the nearest row and the limit most missed.
+   */
+  choose(rows: readonly number[][], limits: readonly number[][]): { met: number[]; lower: number[]; known: number; nearest: number; worst: number };
   /** Each limit held against one row. */
   hold(row: readonly number[], limits: readonly number[][]): { found: number; permille: number; met: boolean }[];
 }
@@ -95,10 +99,10 @@ async function load(): Promise<Lean> {
       return text(go.plot(write("query", query), query.length, width));
     },
     choose(rows, limits) {
-      const answer = space("answer", rows.length + 3);
+      const answer = space("answer", rows.length + 5);
       const [at, most] = [write("rows", rows.flat()), write("limits", limits.flat())];
-      const [count = 0, nearest = -1, worst = -1, ...met] = read(answer, go.choose(at, rows.length, most, limits.length, answer));
-      return { met: met.slice(0, count), nearest, worst };
+      const [met = 0, lower = 0, known = 0, nearest = -1, worst = -1, ...places] = read(answer, go.choose(at, rows.length, most, limits.length, answer));
+      return { met: places.slice(0, met), lower: places.slice(met, met + lower), known, nearest, worst };
     },
     hold(row, limits) {
       const answer = space("answer", room);

@@ -18,9 +18,12 @@ export interface LeanExports extends WebAssembly.Exports {
    * Holds limits against rows, each packed one after the other: a row is 9 slots (TTFT
    * p50 p90 p95 p99, ITL p50 p90 p95 p99 in ms, what ranks; NaN where not measured), a
    * limit 3 (0 for TTFT or 1 for ITL, the percentile in permille, the most in ms).
-   * Writes to answer how many rows meet every limit, the nearest row and the limit that
-   * most rows miss when none does (else −1), and the places of the rows that meet them,
-   * best first. Returns how many slots that took; 0 if a buffer is refused.
+   * Writes to answer how many rows have every percentile asked for and meet every limit,
+   * how many meet them only as far as their percentiles go, how many have every
+   * percentile, the nearest row and the limit that most rows miss when nothing answers
+   * (else −1), then the places of the first, best first, and of the second. Nothing
+   * answers where the first is empty, unless no row has the percentiles and the second
+   * is not. Returns how many slots that took, at most n + 5; 0 if a buffer is refused.
    */
   choose(rows: number, n: number, limits: number, k: number, answer: number): number;
   /**

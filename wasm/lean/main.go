@@ -66,20 +66,23 @@ func ceiling(in unsafe.Pointer, n uint32, out unsafe.Pointer) uint32 {
 	return uint32(copy(to, roofline.CeilingPacked(query)))
 }
 
-// Slots of one row and of one limit that choose takes.
+// Slots of one row and of one limit that choose takes, and of its answer.
 const (
-	rowSlots   = 9 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, what ranks; NaN: not measured
-	limitSlots = 3 // 0 for TTFT or 1 for ITL, percentile in permille, the most in ms
+	rowSlots    = 9 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, what ranks; NaN: not measured
+	choiceSlots = 5 // of an answer, before its places
+	limitSlots  = 3 // 0 for TTFT or 1 for ITL, percentile in permille, the most in ms
 )
 
 // choose holds limits against rows, both packed one after the other, and writes how many
-// rows meet all limits, the nearest row when none does, the limit that most rows miss
-// when none does (−1: none), and the places of the rows that meet them, best first. It
-// returns how many slots that took; 0 means that a buffer was too short or unknown.
+// rows are known to meet all limits, how many meet them only as far as their percentiles
+// go, how many have the percentiles asked for, the nearest row and the limit that most
+// rows miss when nothing answers (−1: none), then the places of the first, best first,
+// and of the second. It returns how many slots that took; 0 means that a buffer was too
+// short or unknown.
 //
 //go:wasmexport choose
 func choose(rows unsafe.Pointer, n uint32, limits unsafe.Pointer, k uint32, out unsafe.Pointer) uint32 {
-	in, most, to := slots(rows, uint64(n)*rowSlots), slots(limits, uint64(k)*limitSlots), slots(out, uint64(n)+3)
+	in, most, to := slots(rows, uint64(n)*rowSlots), slots(limits, uint64(k)*limitSlots), slots(out, uint64(n)+choiceSlots)
 	if in == nil || most == nil || to == nil {
 		return 0
 	}
@@ -88,11 +91,16 @@ func choose(rows unsafe.Pointer, n uint32, limits unsafe.Pointer, k uint32, out 
 		candidates[i] = candidate(in[i*rowSlots:][:rowSlots])
 	}
 	c := tradeoff.Choose(candidates, limitsOf(most))
-	to[0], to[1], to[2] = float64(len(c.Met)), float64(c.Nearest), float64(c.Worst)
-	for i, m := range c.Met {
-		to[3+i] = float64(m)
+	to[0], to[1], to[2] = float64(len(c.Met)), float64(len(c.Lower)), float64(c.Known)
+	to[3], to[4] = float64(c.Nearest), float64(c.Worst)
+	used := uint32(choiceSlots)
+	for _, places := range [][]int{c.Met, c.Lower} {
+		for _, m := range places {
+			to[used] = float64(m)
+			used++
+		}
 	}
-	return uint32(3 + len(c.Met))
+	return used
 }
 
 // hold holds limits against one row and writes for each what was found, at which
