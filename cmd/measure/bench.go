@@ -68,6 +68,10 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
+	if old := already(o.output); len(old) > 0 {
+		return exitUsage, refuse(exitUsage, "--output %s: the files of an earlier run are there and would be lost: %s; want another PREFIX, such as %s",
+			o.output, strings.Join(old, ", "), freePrefix(o.output))
+	}
 	if err := writable(o.output); err != nil {
 		return exitUsage, refuse(exitUsage, "--output %s: %v; want a file prefix in a folder that can be written to", o.output, err)
 	}

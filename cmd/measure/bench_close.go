@@ -18,7 +18,7 @@ import (
 // judge runs the gates over the rows as they lie in memory.
 func (o *output) judge() [][]gate.Result {
 	b := rowfile.Bundle{
-		Path: o.prefix + ".json", Report: o.report, Evidence: o.evidence,
+		Path: o.reportFile(), Report: o.report, Evidence: o.evidence,
 		Now: time.Now().UTC().Format(time.RFC3339),
 	}
 	if data, err := rowfile.Encode(o.report); err != nil {

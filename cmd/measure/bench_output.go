@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -40,8 +41,7 @@ func writable(prefix string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// begin prints the CSV's header and, with a prefix, puts the CSV file in the place of
-// an older run's files.
+// begin prints the CSV's header and, with a prefix, writes it to the CSV file.
 func (o *output) begin() error {
 	if _, err := io.WriteString(o.stdout, rowfile.CSVHeader+"\n"); err != nil {
 		return err
@@ -49,33 +49,46 @@ func (o *output) begin() error {
 	if o.prefix == "" {
 		return nil
 	}
-	if err := o.removeOlder(); err != nil {
-		return err
-	}
 	return rowfile.WriteFile(o.prefix+".csv", []byte(rowfile.CSVHeader+"\n"))
 }
 
-// removeOlder takes away what an earlier run left under the same prefix: its samples
-// would otherwise lie beside a report that is not theirs.
-func (o *output) removeOlder() error {
-	old := []string{o.prefix + ".json", rowfile.EvidenceFile(o.prefix + ".json")}
-	beside, err := os.ReadDir(filepath.Dir(o.prefix))
+// reportFile is the report's file; without a prefix, the name that a judge of the rows
+// in memory is given.
+func (o *output) reportFile() string { return cmp.Or(o.prefix, "run") + ".json" }
+
+// already lists the files of an earlier run under a prefix: a run replaces none, and its
+// samples would lie beside a report that is not theirs.
+func already(prefix string) []string {
+	if prefix == "" {
+		return nil
+	}
+	var found []string
+	for _, name := range []string{prefix + ".csv", prefix + ".json", rowfile.EvidenceFile(prefix + ".json")} {
+		if _, err := os.Lstat(name); err == nil {
+			found = append(found, name)
+		}
+	}
+	beside, err := os.ReadDir(filepath.Dir(prefix))
 	if err != nil {
-		return err
+		return found // no folder yet, or one that writable complains of
 	}
 	for _, e := range beside {
-		number, isOurs := strings.CutPrefix(e.Name(), filepath.Base(o.prefix)+".")
+		number, isOurs := strings.CutPrefix(e.Name(), filepath.Base(prefix)+".")
 		number, isSamples := strings.CutSuffix(number, ".samples.jsonl.gz")
 		if _, err := strconv.Atoi(number); isOurs && isSamples && err == nil {
-			old = append(old, filepath.Join(filepath.Dir(o.prefix), e.Name()))
+			found = append(found, filepath.Join(filepath.Dir(prefix), e.Name()))
 		}
 	}
-	for _, name := range old {
-		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
-			return err
-		}
+	return found
+}
+
+// freePrefix is the first of prefix, prefix-2, prefix-3 and so on without files.
+func freePrefix(prefix string) string {
+	free := prefix
+	for n := 2; len(already(free)) > 0; n++ {
+		free = prefix + "-" + strconv.Itoa(n)
 	}
-	return nil
+	return free
 }
 
 // add takes a measured row in, gives it its id, prints its CSV line and writes the files.
@@ -92,9 +105,7 @@ func (o *output) add(m *finished) error {
 	n := len(o.report.Rows)
 	sum := rowfile.SHA256(packed)
 	m.row.Samples.SHA256 = sum
-	if o.prefix != "" {
-		m.row.Samples.File = filepath.Base(rowfile.SamplesFile(o.prefix+".json", n))
-	}
+	m.row.Samples.File = filepath.Base(rowfile.SamplesFile(o.reportFile(), n))
 	m.row.Proof = row.Proof{Samples: &sum, Evidence: &sums[n+1]}
 	o.report.Rows = append(o.report.Rows, m.row)
 	o.seeds = append(o.seeds, m.seed)
@@ -119,7 +130,7 @@ func (o *output) write(n int, samples, evidence, csv []byte) error {
 	if err != nil {
 		return err
 	}
-	name := o.prefix + ".json"
+	name := o.reportFile()
 	for _, f := range []struct {
 		name string
 		data []byte

@@ -18,26 +18,40 @@ func TestVerdictsAtTheEndAreThoseOfTheFiles(t *testing.T) {
 	healthy, samples, evidence := rowtest.Report(3, rowtest.Options{
 		Recipe: "llama-3.1-8b/h200-sxm/latency/vllm", AsItWas: rowtest.Llama8B(), Repeats: 3,
 	})
-	report := *healthy
-	report.Rows = nil
-	out := &output{prefix: filepath.Join(t.TempDir(), "run"), stdout: io.Discard, report: &report, evidence: evidence[:1:1]}
-	if err := out.begin(); err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range healthy.Rows {
-		m := &finished{row: r, samples: samples[i], evidence: evidence[i+1], seed: row.Seed(&r.Workload, samples[i])}
-		if i == 1 {
-			m.row.Figures.TTFT.P50 = ptr(*m.row.Figures.TTFT.P50 * 1.01) // does not follow from the samples
-		}
-		if err := out.add(m); err != nil {
+	run := func(prefix string) *output {
+		report := *healthy
+		report.Rows = nil
+		out := &output{prefix: prefix, stdout: io.Discard, report: &report, evidence: evidence[:1:1]}
+		if err := out.begin(); err != nil {
 			t.Fatal(err)
 		}
+		for i, r := range healthy.Rows {
+			m := &finished{row: r, samples: samples[i], evidence: evidence[i+1], seed: row.Seed(&r.Workload, samples[i])}
+			if i == 1 {
+				ttft := *r.Figures.TTFT
+				ttft.P50 = ptr(*ttft.P50 * 1.01) // does not follow from the samples
+				m.row.Figures.TTFT = &ttft
+			}
+			if err := out.add(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return out
 	}
+	out := run(filepath.Join(t.TempDir(), "run"))
 	onDisk := loaded(t, out.prefix).Judge(nil)
 	for i, results := range out.judge() {
 		for j, now := range results {
 			if later := onDisk[i][j]; now.Answer != later.Answer || now.Reason != later.Reason {
 				t.Errorf("row %d, gate %s: %s, %s; from its files %s, %s", i, now.Gate, now.Answer, now.Reason, later.Answer, later.Reason)
+			}
+		}
+	}
+	// Without --output the rows are judged as if their files lay there.
+	for i, results := range run("").judge() {
+		for j, now := range results {
+			if kept := onDisk[i][j]; now.Answer != kept.Answer || now.Reason != kept.Reason {
+				t.Errorf("without files: row %d, gate %s: %s, %s; from files %s, %s", i, now.Gate, now.Answer, now.Reason, kept.Answer, kept.Reason)
 			}
 		}
 	}

@@ -133,21 +133,39 @@ func TestBenchKeepsWhatItPrints(t *testing.T) {
 	}
 }
 
-// A second run under a prefix leaves nothing of the first beside its own files.
-func TestBenchReplacesAnOlderRun(t *testing.T) {
+// A second run under a prefix is refused before anything is measured, and nothing of the
+// first is lost.
+func TestBenchRefusesAPrefixWithFiles(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	prefix := filepath.Join(t.TempDir(), "run")
-	for _, cells := range []string{"16:2,17:2", "18:2"} {
-		if code, _, stderr := quick(t, "--cells", cells, "--concurrency", "1", "--warmup", "0", "--output", prefix); code != exitOK {
-			t.Fatalf("exit %d: %s", code, stderr)
-		}
+	args := []string{"--cells", "16:2,17:2", "--concurrency", "1", "--warmup", "0", "--output", prefix}
+	if code, _, stderr := quick(t, args...); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	files, err := filepath.Glob(prefix + "*")
-	if err != nil || len(files) != 4 {
-		t.Errorf("files %v, %v", files, err)
+	before, err := os.ReadFile(prefix + ".json")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if b := loaded(t, prefix); len(b.Rows) != 1 || b.Rows[0].Row.Workload.ISL != 18 {
+	code, stdout, stderr := quick(t, args...)
+	want := "measure bench: --output " + prefix + ": the files of an earlier run are there and would be lost: " +
+		prefix + ".csv, " + prefix + ".json, " + prefix + ".evidence.jsonl.gz, " + prefix + ".0.samples.jsonl.gz, " + prefix + ".1.samples.jsonl.gz" +
+		"; want another PREFIX, such as " + prefix + "-2\n"
+	if code != exitUsage || stdout != "" || stderr != want {
+		t.Errorf("exit %d: %s%s, want %s", code, stdout, stderr, want)
+	}
+	if after, err := os.ReadFile(prefix + ".json"); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the report changed: %v", err)
+	}
+	if b := loaded(t, prefix); len(b.Rows) != 2 {
 		t.Errorf("%d rows", len(b.Rows))
+	}
+	// A samples file alone is in the way too.
+	lone := filepath.Join(t.TempDir(), "run")
+	if err := os.WriteFile(lone+".7.samples.jsonl.gz", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := quick(t, "--cells", "16:2", "--output", lone); code != exitUsage || !strings.Contains(stderr, lone+".7.samples.jsonl.gz;") {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
 
