@@ -10,9 +10,10 @@ LDFLAGS := -s -w
 
 .PHONY: all site measure gen wasm node dist lint test test-full bench clean
 
-# On a terminal the site is served; elsewhere its folder is printed.
-all: site
-	@if [ -t 1 ]; then exec bin/gen --out $(OUT) --base $(BASE) --serve $(ADDR); fi
+# On a terminal the site is built and served; elsewhere it is built and its folder printed.
+all: measure gen wasm node
+	@if [ -t 1 ]; then exec bin/gen --out $(OUT) --base $(BASE) --serve $(ADDR); \
+	else exec bin/gen --out $(OUT) --base $(BASE); fi
 
 site: measure gen wasm node
 	bin/gen --out $(OUT) --base $(BASE)

@@ -21,13 +21,14 @@ const poll = 500 * time.Millisecond
 // server builds, serves the folder under its base, and builds again when a file of the
 // input changes. A refused build leaves the last good one in place.
 func server(ctx context.Context, opts render.Options, addr string, stdout, stderr io.Writer) int {
-	if code := build(ctx, opts, io.Discard, stderr); code != exitOK {
-		return code
-	}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
-		fmt.Fprintf(stderr, "gen: --serve %s: %v\n", addr, err)
+		fmt.Fprintf(stderr, "gen: --serve %s: %v; name another HOST:PORT, such as 127.0.0.1:8081 (with make: ADDR=127.0.0.1:8081)\n", addr, err)
 		return exitUsage
+	}
+	if code := build(ctx, opts, io.Discard, stderr); code != exitOK {
+		listener.Close()
+		return code
 	}
 	mux := http.NewServeMux()
 	files := http.FileServer(http.Dir(opts.Out))
