@@ -27,7 +27,26 @@ type homeView struct {
 	Groups   []homeGroup
 	Reasons  []dash
 	Empty    *emptyView
+
+	Drawn      scopeName // what the chart shows and limits are held within
+	Unmeasured []unmeasuredLine
+	Unlisted   int // gaps of the drawn model beyond those
+	Random     string
+	Serving    []modelCoverage
 }
+
+// scopeName is a model and a shape as a reader sees them.
+type scopeName struct{ Model, Shape string }
+
+// unmeasuredLine is a recipe without a ranked row of the drawn shape, and its gap.
+type unmeasuredLine struct {
+	Name, Sub, CellLink string
+	Gap, Address        string // "gap 3" and where it stands
+	Cost                string
+}
+
+// modelCoverage is one model below the table, with how much of it is measured.
+type modelCoverage struct{ Name, Address, Covered string }
 
 // filter is a filter: a link to a built page.
 type filter struct {
@@ -41,6 +60,7 @@ type scatterView struct {
 	Keys         []key
 	Others       int
 	Front        string
+	Turns        string // the heading of Crossings
 	Crossings    []sentence
 	Marks        map[string]mark // by row id
 }
@@ -228,10 +248,16 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 			return err
 		}
 		v.Answers = s.answers(charted, drawn.Shape)
+		v.Drawn = scopeName{s.modelTitle(w, drawn.Model), drawn.Shape.String()}
+		if slices.ContainsFunc(charted, (*measured).randomWeights) {
+			v.Random = "Random weights: speed only; accuracy is not measured."
+		}
+		s.unmeasured(w, v, charted, drawn)
 	}
-	s.homeTable(w, v, rows, drawn, slots)
+	s.homeTable(w, v, rows, charted, drawn, slots)
 	cells := distinct(rows, func(m *measured) recipeKey { return m.Key.cell() })
-	v.Scope += fmt.Sprintf("%s of %d · %s", format.Plural(len(cells), "cell", "cells"), s.cellCount(w, sc.Model), format.Plural(len(rows), "row", "rows"))
+	v.Scope += fmt.Sprintf("%s of %d · %s", format.Plural(len(cells), "cell", "cells"), s.cellCount(w, sc.Model), ranking(len(rows), further(w.rows, sc)))
+	v.Serving = s.serving(w)
 	if len(rows) > 0 {
 		v.Measured = newest(rows)
 	} else {
@@ -252,6 +278,92 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 		description = v.Answers[0].String()
 	}
 	return s.write(&page{Address: sc.address(), Kind: "home", Section: "", Title: title, Description: description, Wide: true, Main: v})
+}
+
+// further counts the published rows of a scope that stand in no ranking because they
+// were measured in passes.
+func further(rows []*measured, sc scope) int {
+	n := 0
+	for _, m := range rows {
+		if sc.holds(m) && m.Listed && m.Withdrawn == nil && m.Workload.Protocol == row.Passes {
+			n++
+		}
+	}
+	return n
+}
+
+// ranking says how many rows rank, and where the others stand.
+func ranking(rank, passes int) string {
+	verb := "rank"
+	if rank == 1 {
+		verb = "ranks"
+	}
+	said := format.Plural(rank, "row", "rows") + " " + verb
+	switch {
+	case passes == 1:
+		said += "; 1" + format.NBSP + "more, measured in passes, stands on the recipe pages"
+	case passes > 1:
+		said += "; " + format.Count(int64(passes)) + format.NBSP + "more, measured in passes, stand on the recipe pages"
+	}
+	return said
+}
+
+// serving lists the catalogue's models with how many of their recipes have a published
+// row, the most covered first.
+func (s *site) serving(w *world) []modelCoverage {
+	type of struct {
+		modelCoverage
+		measured int
+	}
+	var all []of
+	for id := range w.catalog.Models {
+		n, total := 0, 0
+		for _, r := range s.recipesOf(w, id) {
+			total++
+			if slices.ContainsFunc(r.rows, func(m *measured) bool { return m.Listed && m.Withdrawn == nil }) {
+				n++
+			}
+		}
+		covered := fmt.Sprintf("%d of %s measured", n, format.Plural(total, "recipe", "recipes"))
+		if total == 0 {
+			covered = "no recipe yet"
+		}
+		all = append(all, of{modelCoverage{s.modelTitle(w, id), "recipes/" + id + "/", covered}, n})
+	}
+	slices.SortFunc(all, func(a, b of) int { return cmp.Or(cmp.Compare(b.measured, a.measured), cmp.Compare(a.Name, b.Name)) })
+	out := make([]modelCoverage, len(all))
+	for i, m := range all {
+		out[i] = m.modelCoverage
+	}
+	return out
+}
+
+// maxUnmeasured is how many gaps the table lists before it leads to the rest.
+const maxUnmeasured = 6
+
+// unmeasured lists the drawn model's recipes that have no ranked row of the drawn shape,
+// by the rank of their gap.
+func (s *site) unmeasured(w *world, v *homeView, charted []*measured, drawn scope) {
+	for _, g := range w.gaps {
+		k, ok := parseKey(g.Recipe)
+		if !ok || k.Model != drawn.Model || g.Shape != drawn.Shape.String() || slices.ContainsFunc(charted, func(m *measured) bool { return m.Key == k }) {
+			continue
+		}
+		if len(v.Unmeasured) == maxUnmeasured {
+			v.Unlisted++
+			continue
+		}
+		target, _ := w.catalog.Target(k.Target)
+		line := unmeasuredLine{
+			Name: nameOfTarget(target, k.Target) + " · " + s.strategyName(k.Strategy), Sub: engineName(k.Engine),
+			CellLink: "recipes/" + k.Model + "/#" + k.anchor(),
+			Gap:      "gap" + format.NBSP + format.Count(int64(g.Rank)), Address: "gaps/#" + gapID(g.Rank),
+		}
+		if g.GPUMinutes != nil {
+			line.Cost = "about " + format.Plural(int(*g.GPUMinutes), "GPU-minute", "GPU-minutes")
+		}
+		v.Unmeasured = append(v.Unmeasured, line)
+	}
 }
 
 // drawnScope is what a page's chart shows. Neither models nor shapes mix in a chart or
@@ -329,7 +441,8 @@ func (s *site) seriesName(m *measured) string {
 	return m.targetName() + " · " + s.strategyName(m.Key.Strategy)
 }
 
-// maxPinned is how many cells of the front are told apart at first.
+// maxPinned is how many cells are told apart at first: all, where there are no more,
+// else of those on the front.
 const maxPinned = 6
 
 // scatter draws tok/s/user against output tok/s/GPU of one shape, a line a recipe, and
@@ -356,6 +469,14 @@ func (s *site) scatter(w *world, rows []*measured, drawn scope, slots map[recipe
 	for _, m := range order {
 		if _, ok := slots[m.Key]; !ok && len(slots) < maxPinned {
 			slots[m.Key] = len(slots) + 1
+		}
+	}
+	// Few cells are all told apart: colour is scarce only where many are drawn.
+	if keys := distinct(rows, func(m *measured) recipeKey { return m.Key }); len(keys) <= maxPinned {
+		for _, k := range keys {
+			if slots[k] == 0 {
+				slots[k] = len(slots) + 1
+			}
 		}
 	}
 	v := &scatterView{
@@ -411,8 +532,10 @@ func (s *site) scatter(w *world, rows []*measured, drawn scope, slots map[recipe
 		return nil, fmt.Errorf("scatter of %s %s: %w", drawn.Model, drawn.Shape, err)
 	}
 	v.Narrow, v.Wide = template.HTML(narrow), template.HTML(wide)
-	v.Crossings = s.crossings(rows, drawn.Shape)
-	v.Marks = s.marks(rows)
+	v.Turns = "Where the winner changes"
+	if v.Crossings = s.crossings(rows, drawn.Shape); len(v.Crossings) == 0 {
+		v.Turns, v.Crossings = "Nowhere is the winner shown to change", s.leads(rows, drawn.Shape)
+	}
 	return v, nil
 }
 
@@ -441,6 +564,49 @@ func (s *site) crossings(rows []*measured, drawn shape) []sentence {
 		}
 	}
 	return out
+}
+
+// leads says of ladders that never cross which one gives the most per GPU throughout,
+// as far as their intervals show it.
+func (s *site) leads(rows []*measured, drawn shape) []sentence {
+	var ladders [][]*measured
+	for _, k := range distinct(rows, func(m *measured) recipeKey { return m.Key }) {
+		if l := ladder(slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.Key != k }), drawn); len(l) > 0 {
+			ladders = append(ladders, l)
+		}
+	}
+	if len(ladders) < 2 {
+		return nil
+	}
+	for i, l := range ladders {
+		least, most := int64(0), int64(0) // of the loads that another ladder has too
+		leads := true
+		for j, other := range ladders {
+			shared := false
+			for _, m := range l {
+				for _, o := range other {
+					if i == j || m.concurrency() != o.concurrency() {
+						continue
+					}
+					shared = true
+					leads = leads && m.perGPU().Interval[0] > o.perGPU().Interval[1]
+					most = max(most, m.concurrency())
+					if least == 0 || m.concurrency() < least {
+						least = m.concurrency()
+					}
+				}
+			}
+			leads = leads && (shared || i == j)
+		}
+		if leads {
+			span := "at c" + format.NBSP + "=" + format.NBSP + format.Count(least)
+			if most > least {
+				span = "at every measured c (" + format.Interval(float64(least), float64(most), 0) + ")"
+			}
+			return []sentence{{strong(s.seriesName(l[0])), say(" gives the most per GPU "), say(span + ".")}}
+		}
+	}
+	return []sentence{{say("No cell is shown to give the most per GPU at every concurrency that it shares with the others: intervals overlap.")}}
 }
 
 func value(e estimate) chart.Value {
@@ -519,7 +685,7 @@ func bestOfCells(rows []*measured) []*measured {
 
 // homeTable fills in the table: each cell's best row, a group a model and shape, what
 // the chart shows first.
-func (s *site) homeTable(w *world, v *homeView, rows []*measured, drawn scope, slots map[recipeKey]int) {
+func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn scope, slots map[recipeKey]int) {
 	scopes := groupScopes(rows, drawn)
 	groups := make([][]*measured, len(scopes))
 	var all []*measured
@@ -548,6 +714,9 @@ func (s *site) homeTable(w *world, v *homeView, rows []*measured, drawn scope, s
 	}
 	end := niceEnd(top)
 	v.BarEnd = format.Fixed(end, 0)
+	if v.Scatter != nil {
+		v.Scatter.Marks = s.marks(charted, perGPU, v.Heads, end)
+	}
 	var missing letters
 	for i, sc := range scopes {
 		g := homeGroup{Name: s.modelTitle(w, sc.Model) + " · " + sc.Shape.String()}

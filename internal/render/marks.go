@@ -7,8 +7,8 @@ import (
 	"rowproof/internal/row"
 )
 
-// mark is what a chart tells of one row, and what limits are held against; marks.ts and
-// limits.ts read it as JSON.
+// mark is what a chart tells of one row, what limits are held against, and the row's
+// line of the table for when a limit chooses it; marks.ts and limits.ts read it as JSON.
 type mark struct {
 	Name    string   `json:"name"`
 	Load    string   `json:"load"`
@@ -16,10 +16,33 @@ type mark struct {
 	Verdict string   `json:"verdict"`
 	Address string   `json:"address"`
 	Row     packed   `json:"row"` // as lean.d.ts's choose takes it
+	Line    line     `json:"line"`
 }
 
-// marks tells the rows of a scatter, each by its id.
-func (s *site) marks(rows []*measured) map[string]mark {
+// line is a row in the columns of the home page's table. A latency has all four
+// percentiles, since limits may ask for any.
+type line struct {
+	Recipe  string  `json:"recipe"`
+	C       string  `json:"c"`
+	PerGPU  cell    `json:"per_gpu"`
+	Span    packed  `json:"span"` // interval of output tok/s/GPU, which ranks share; empty without one
+	Bar     packed  `json:"bar"`  // value and, if known, interval as shares of the column's scale
+	PerUser cell    `json:"per_user"`
+	TTFT    [4]cell `json:"ttft"` // p50 p90 p95 p99
+	ITL     [4]cell `json:"itl"`
+	Roof    cell    `json:"roof"`
+	Over    bool    `json:"over,omitempty"` // above the hard roof
+	Date    string  `json:"date"`
+}
+
+// cell is a figure and its interval as written, both empty where it is missing.
+type cell [2]string
+
+func cellOf(f tableFigure) cell { return cell{f.Figure, f.Interval} }
+
+// marks tells the rows of a scatter, each by its id: per GPU and heads are the table's
+// columns, end the end of its bars.
+func (s *site) marks(rows []*measured, perGPU column, heads []column, end float64) map[string]mark {
 	user := newColumn("", "tok/s per user, median", rows, (*measured).perUser)
 	gpu := newColumn("", "output tok/s/GPU", rows, (*measured).perGPU)
 	out := make(map[string]mark, len(rows))
@@ -36,10 +59,39 @@ func (s *site) marks(rows []*measured) map[string]mark {
 			}
 			t.Figures = append(t.Figures, text)
 		}
+		t.Line = m.line(perGPU, heads, end)
 		out[m.ID] = t
 	}
 	return out
 }
+
+// line writes a row in the table's columns: heads are per user, TTFT p50 and p99, ITL
+// p50 and p99. p90 and p95 are written as the p99 beside which they stand.
+func (m *measured) line(perGPU column, heads []column, end float64) line {
+	var missing letters // the page's script says why a figure is missing
+	roof := m.roofFigure(&missing)
+	l := line{
+		Recipe: m.Key.String(), C: format.Count(m.concurrency()), PerGPU: cellOf(perGPU.figure(m, &missing)), PerUser: cellOf(heads[0].figure(m, &missing)),
+		Roof: cellOf(roof), Over: roof.Over, Date: format.Date(m.Report.MeasuredAt),
+	}
+	e := m.perGPU()
+	l.Bar = packed{share(*e.Value, end)}
+	if e.Interval != nil {
+		l.Span = packed(e.Interval[:])
+		l.Bar = append(l.Bar, share(e.Interval[0], end), share(e.Interval[1], end))
+	}
+	for i, q := range []quantile{p50, p90, p95, p99} {
+		at := min(i, 1) // the column of p50, else of p99
+		ttftAt, itlAt := heads[1+at], heads[3+at]
+		ttftAt.pick = func(m *measured) estimate { return latency(ttft(&m.Figures), q, m.Missing, "ttft_ms") }
+		itlAt.pick = func(m *measured) estimate { return latency(itl(&m.Figures), q, m.Missing, "itl_ms") }
+		l.TTFT[i], l.ITL[i] = cellOf(ttftAt.figure(m, &missing)), cellOf(itlAt.figure(m, &missing))
+	}
+	return l
+}
+
+// share of a bar's scale to five places, which is finer than a pixel.
+func share(v, end float64) float64 { return math.Round(min(v/end, 1)*1e5) / 1e5 }
 
 // limited packs what a reader's limits are held against, and what ranks.
 func (m *measured) limited() packed {

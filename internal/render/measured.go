@@ -69,6 +69,9 @@ func (m *measured) ranks() bool {
 		m.Workload.Protocol == row.Sustained && m.Workload.Prompts.State == row.Cold && m.Workload.Prompts.SharedPrefix == 0 && m.Figures.OutputTokPerSecPerGPU != nil && !m.queueBound()
 }
 
+// randomWeights says whether the server ran without trained weights.
+func (m *measured) randomWeights() bool { return m.Report.Receipt.Weights.Source == "random" }
+
 // queueBound says whether fewer streams were served at once than were offered.
 func (m *measured) queueBound() bool {
 	return slices.ContainsFunc(m.Gates, func(g gate.Result) bool {

@@ -4,9 +4,9 @@ import { limits } from "./limits";
 
 const chart = document.querySelector<HTMLElement>("section.chart");
 const source = document.querySelector("#chart-marks")?.textContent;
-const answer = document.querySelector("main .answer");
-if (chart && source) {
+const unlimited = document.querySelector<HTMLElement>("#unlimited");
+if (chart && source && unlimited) {
   const marks = JSON.parse(source) as Record<string, Mark>;
   explain(chart, marks);
-  limits(answer ?? chart, chart, marks);
+  limits(unlimited, chart, marks);
 }

@@ -1,43 +1,51 @@
 // The reader's limits: which measured row gives the most within them. The module
-// chooses, by internal/tradeoff; this writes the form, the sentence and the table.
+// chooses, by internal/tradeoff; this writes the form, the sentence and, in regroup.ts,
+// the table.
 import { busy } from "../js/busy";
-import { column, count, prose, quantity } from "../js/format";
+import { count, plain, prose, quantity, roundedUp } from "../js/format";
 import { lean, type Lean } from "../js/lean";
+import { make } from "../js/make";
 import type { Mark } from "../js/marks";
-
-interface Limit {
-  name: "TTFT" | "ITL";
-  permille: number;
-  most: number; // ms
-}
+import { regrouper, type Held, type Limit } from "./regroup";
 
 const fields = { ttft: "TTFT", itl: "ITL" } as const;
+type Field = keyof typeof fields;
+const names: Field[] = ["ttft", "itl"];
 const percentiles = ["p99", "p95", "p90", "p50"];
-const longest = 20; // rows of the table
 
-/** Writes the form into the page before where, and answers it from marks, by row id. */
-export function limits(where: Element, chart: Element, marks: Record<string, Mark>): void {
+/**
+ * Writes the form into the page before unlimited, the answer without limits, and answers
+ * it from marks, by row id, in unlimited's place.
+ */
+export function limits(unlimited: HTMLElement, chart: HTMLElement, marks: Record<string, Mark>): void {
   const ids = Object.keys(marks);
-  const rows = ids.map((id) => marks[id]!.row.map((v) => v ?? NaN));
+  const all = Object.values(marks);
+  const rows = all.map((m) => m.row.map((v) => v ?? NaN));
+  const table = document.querySelector<HTMLTableElement>("table.cells");
+  const regroup = table ? regrouper(table) : undefined;
   const form = make("fieldset", { className: "limits screen" }, make("legend", {}, "Your limits"));
-  const input = (id: keyof typeof fields, such: string) => {
+  const problem = (id: string) => make("p", { className: "problem bad", id: `${id}-problem` });
+  const input = (id: Field, such: string) => {
     const box = make("input", { id, inputMode: "decimal", autocomplete: "off", size: 6 });
-    const problem = make("span", { className: "problem bad", id: `${id}-problem` });
-    box.setAttribute("aria-describedby", problem.id);
-    form.append(make("p", {}, make("label", { htmlFor: id }, `${fields[id]} at most, ms`), box, problem));
-    return { box, problem, such };
+    box.setAttribute("aria-describedby", `${id}-problem`);
+    form.append(make("p", {}, make("label", { htmlFor: id }, `${fields[id]} at most, ms`), box));
+    return { box, problem: problem(id), such };
   };
   const inputs = { ttft: input("ttft", "200"), itl: input("itl", "30") };
   const which = make("select", { id: "percentile" }, ...percentiles.map((p) => new Option(p, p)));
-  form.append(make("p", {}, make("label", { htmlFor: "percentile" }, "at"), which));
+  const whichProblem = problem("percentile");
+  which.setAttribute("aria-describedby", whichProblem.id);
+  form.append(make("p", {}, make("label", { htmlFor: "percentile" }, "at"), which), inputs.ttft.problem, inputs.itl.problem, whichProblem);
   const answer = make("p", { className: "answer", id: "limits-answer" });
   answer.setAttribute("role", "status");
-  const found = make("div", { id: "within" });
-  where.before(form, answer, found);
+  const next = make("div", { id: "loosen" });
+  unlimited.before(form, answer, next);
 
   const asked = new URLSearchParams(location.search);
-  for (const id of ["ttft", "itl"] as const) inputs[id].box.value = asked.get(id) ?? "";
-  if (percentiles.includes(asked.get("at") ?? "")) which.value = asked.get("at") ?? "p99";
+  for (const id of names) inputs[id].box.value = asked.get(id) ?? "";
+  const at = asked.get("at");
+  if (at !== null && percentiles.includes(at)) which.value = at;
+  else if (at !== null) whichProblem.textContent = `Percentile ${at} is not known and was left out.`;
   form.addEventListener("input", () => void busy(answer, update));
   if (inputs.ttft.box.value || inputs.itl.box.value) void busy(answer, update);
 
@@ -45,7 +53,7 @@ export function limits(where: Element, chart: Element, marks: Record<string, Mar
   function read(): Limit[] | undefined {
     let good = true;
     const limits: Limit[] = [];
-    for (const id of ["ttft", "itl"] as const) {
+    for (const id of names) {
       const { box, problem, such } = inputs[id];
       const text = box.value.trim().replaceAll(",", "");
       const bad = text !== "" && !(/^\d+(\.\d+)?$/.test(text) && Number(text) > 0);
@@ -61,9 +69,11 @@ export function limits(where: Element, chart: Element, marks: Record<string, Mar
     const limits = read();
     if (!limits) return; // the last good answer stays
     remember();
-    found.replaceChildren();
     if (limits.length === 0) {
-      answer.textContent = "";
+      answer.replaceChildren();
+      next.replaceChildren();
+      unlimited.hidden = false;
+      regroup?.(undefined);
       show(ids);
       return;
     }
@@ -76,47 +86,75 @@ export function limits(where: Element, chart: Element, marks: Record<string, Mar
     }
     const packed = limits.map((l) => [l.name === "ITL" ? 1 : 0, l.permille, l.most]);
     const choice = module.choose(rows, packed);
-    const both = limits.map((l) => `${l.name} p${l.permille / 10} ≤ ${quantity(String(l.most), "ms")}`).join(" and ");
-    const met = choice.met.flatMap((i) => ids[i] ?? []);
-    show(met.length > 0 ? met : ids);
-    const best = marks[met[0] ?? ""];
-    if (best) {
-      const rate = quantity(prose(best.row[8] ?? NaN), "output tok/s/GPU");
-      answer.textContent = `${best.name} at ${best.load} gives the most per GPU within ${both}: ${rate}. ` +
-        `${count(met.length)} of ${count(ids.length)} measured rows ${met.length === 1 ? "meets" : "meet"} ${limits.length > 1 ? "both" : "it"}.`;
-      for (const [i, h] of module.hold(rows[choice.met[0] ?? 0] ?? [], packed).entries()) {
-        const limit = limits[i];
-        if (limit && h.permille < limit.permille) answer.append(` Its ${limit.name} is known up to p${h.permille / 10}: too few samples for p${limit.permille / 10}.`);
-      }
-      found.replaceChildren(table(met.map((id) => marks[id]!), which.value));
-      return;
-    }
-    const nearest = marks[ids[choice.nearest] ?? ""];
-    answer.textContent = `Nothing measured meets ${both}.`;
-    const worst = limits[choice.worst];
-    if (limits.length > 1 && worst) answer.append(` Most rows miss ${worst.name}.`);
-    if (!nearest) return;
-    const held = module.hold(rows[choice.nearest] ?? [], packed).map((h, i) => ({ ...h, limit: limits[i]! }));
-    const missed = held.filter((h) => !h.met);
-    answer.append(` Nearest: ${nearest.name} at ${nearest.load}, ${missed.map((h) => Number.isNaN(h.found)
-      ? `${h.limit.name} not measured`
-      : `${h.limit.name} p${h.permille / 10} ${quantity(prose(h.found), "ms")}, over by ${prose(h.found - h.limit.most)}`).join(" and ")}.`);
-    if (missed.every((h) => !Number.isNaN(h.found))) found.replaceChildren(loosen(missed));
+    const held = rows.map((row) => module.hold(row, packed).map((h, i): Held => ({ ...h, limit: limits[i]! })));
+    const best = choice.met[0] ?? (choice.known === 0 ? choice.lower[0] : undefined);
+    unlimited.hidden = true;
+    next.replaceChildren();
+    answer.replaceChildren(...(best === undefined ? none(limits, choice, held) : most(best, limits, choice, held)));
+    regroup?.({ marks: all, ids, held, met: choice.met, lower: choice.lower, permille: limits[0]!.permille, scope: scope(" · ") });
+    const within = choice.met.length > 0 || best === undefined ? choice.met : choice.lower;
+    show(within.length > 0 ? within.flatMap((i) => ids[i] ?? []) : ids);
   }
 
-  // loosen is a button that raises the missed limits to what the nearest row reached.
-  function loosen(missed: { limit: Limit; found: number }[]): HTMLElement {
-    const to = missed.map((h) => ({ id: h.limit.name === "ITL" ? "itl" as const : "ttft" as const, most: String(Math.ceil(h.found * 100) / 100) }));
-    const button = make("button", { type: "button" }, `Loosen ${to.map((t) => `${fields[t.id]} to ${quantity(t.most, "ms")}`).join(", ")}`);
+  // scope is the model and shape within which limits hold.
+  function scope(joint: string): string {
+    return [chart.dataset["model"], chart.dataset["shape"]].join(joint);
+  }
+
+  // most says which row gives the most within the limits, and how many are within.
+  function most(best: number, limits: Limit[], choice: ReturnType<Lean["choose"]>, held: Held[][]): (Node | string)[] {
+    const mark = all[best]!;
+    const [figure, interval] = mark.line.per_gpu;
+    const lacking = choice.known > 0 ? "" : ` (no row has the samples for ${p(limits[0]!.permille)})`;
+    const said = within(choice.known > 0 ? limits : held[best]!.map((h) => ({ ...h.limit, permille: h.permille })));
+    return [
+      make("strong", {}, `${chart.dataset["model"]} · ${mark.name} at ${mark.load}`),
+      ` gives the most per GPU at ${chart.dataset["shape"]} within ${said}${lacking}: `,
+      make("strong", {}, figure), ` output tok/s/GPU${interval ? ` (${interval})` : ""}. `,
+      choice.known > 0 ? `${howMany(choice.met.length, ids.length)} ${choice.met.length === 1 ? "meets" : "meet"} ${limits.length > 1 ? "both" : "it"}${further("; ", " more", limits, choice, held)}.` :
+        `${further("", ` of ${rowsOf(ids.length)}`, limits, choice, held)}.`,
+    ];
+  }
+
+  // further says how many rows meet the limits as far as their percentiles go.
+  function further(joint: string, more: string, limits: Limit[], choice: ReturnType<Lean["choose"]>, held: Held[][]): string {
+    const n = choice.lower.length;
+    if (n === 0) return "";
+    const lowest = [...new Set(choice.lower.map((i) => Math.min(...held[i]!.map((h) => h.permille))))].sort((a, b) => b - a);
+    return `${joint}${count(n)}${more} ${n === 1 ? "meets" : "meet"} ${limits.length > 1 ? "them" : "it"} as far as ${lowest.map(p).join(" or ")} (too few samples for ${p(limits[0]!.permille)})`;
+  }
+
+  // none says that nothing meets the limits and what comes nearest, and offers to loosen
+  // them as far as that.
+  function none(limits: Limit[], choice: ReturnType<Lean["choose"]>, held: Held[][]): (Node | string)[] {
+    let said = `Nothing measured meets ${within(limits)}.`;
+    if (choice.lower.length > 0) said += `${further(" ", choice.lower.length === 1 ? " row" : " rows", limits, choice, held)}.`;
+    const worst = limits[choice.worst];
+    if (limits.length > 1 && worst) said += ` Most rows miss ${worst.name}.`;
+    const nearest = all[choice.nearest];
+    if (!nearest) return [said];
+    const missed = held[choice.nearest]!.filter((h) => !h.met);
+    said += ` Nearest: ${nearest.name} at ${nearest.load}, ${missed.map((h) => Number.isNaN(h.found)
+      ? `${h.limit.name} not measured`
+      : `${h.limit.name} ${p(h.permille)} ${quantity(prose(h.found), "ms")}, over by ${prose(h.found - h.limit.most)}`).join(" and ")}.`;
+    if (missed.every((h) => !Number.isNaN(h.found))) next.replaceChildren(loosen(missed));
+    return [said];
+  }
+
+  // loosen is a button that raises the missed limits to a round number that the nearest
+  // row keeps.
+  function loosen(missed: Held[]): HTMLElement {
+    const to = missed.map((h) => ({ id: h.limit.name === "ITL" ? "itl" as const : "ttft" as const, at: h.permille, most: roundedUp(h.found) }));
+    const button = make("button", { type: "button" }, `Loosen ${to.map((t) => `${fields[t.id]} ${p(t.at)} to ${quantity(plain(t.most), "ms")}`).join(", ")}`);
     button.addEventListener("click", () => {
-      for (const t of to) inputs[t.id].box.value = t.most;
+      for (const t of to) inputs[t.id].box.value = String(t.most);
       inputs[to[0]!.id].box.focus();
       void busy(answer, update);
     });
     return make("p", {}, button);
   }
 
-  // show draws what is outside the limits faintly; the table beside it says the same.
+  // show draws what is outside the limits faintly; the table says the same.
   function show(within: string[]): void {
     for (const mark of chart.querySelectorAll("[data-row]")) {
       if (within.includes(mark.getAttribute("data-row") ?? "")) mark.removeAttribute("opacity");
@@ -126,41 +164,24 @@ export function limits(where: Element, chart: Element, marks: Record<string, Mar
 
   function remember(): void {
     const state = new URLSearchParams();
-    for (const id of ["ttft", "itl"] as const) if (inputs[id].box.value) state.set(id, inputs[id].box.value);
+    for (const id of names) if (inputs[id].box.value) state.set(id, inputs[id].box.value);
     if (state.size > 0 && which.value !== "p99") state.set("at", which.value);
     history.replaceState(null, "", state.size > 0 ? `?${state}` : location.pathname);
   }
 }
 
-// table lists the rows within the limits, best first.
-function table(marks: Mark[], percentile: string): HTMLElement {
-  const at = { p50: 0, p90: 1, p95: 2, p99: 3 }[percentile] ?? 3;
-  const shown = marks.slice(0, longest);
-  const columns = [
-    { name: "Per GPU", unit: "output tok/s", slot: 8 },
-    { name: `TTFT ${percentile}`, unit: "ms", slot: at },
-    { name: `ITL ${percentile}`, unit: "ms", slot: 4 + at },
-  ].map((c) => ({ ...c, write: column(shown.flatMap((m) => m.row[c.slot] ?? [])) }));
-  const head = (name: string, unit: string, n: boolean) => {
-    const th = make("th", { scope: "col", className: n ? "n" : "" }, name);
-    if (unit) th.append(make("span", { className: "u" }, unit));
-    return th;
-  };
-  const lines = shown.map((m) => make("tr", {},
-    make("th", { scope: "row" }, make("a", { href: m.address }, `${m.name}, ${m.load}`)),
-    ...columns.map((c) => {
-      const value = m.row[c.slot];
-      return typeof value === "number" ? make("td", { className: "n" }, c.write(value)) : make("td", { className: "n" },
-        make("span", { className: "none", ariaHidden: "true" }, "—"), make("span", { className: "vh" }, "too few samples"));
-    })));
-  const region = make("section", { className: "scroll", tabIndex: 0, ariaLabel: "Rows within your limits" },
-    make("table", {}, make("thead", {}, make("tr", {}, head("Within your limits", "", false), ...columns.map((c) => head(c.name, c.unit, true)))), make("tbody", {}, ...lines)));
-  if (marks.length <= longest) return region;
-  return make("div", {}, region, make("p", { className: "note" }, `The first ${longest} of ${count(marks.length)}.`));
+function within(limits: Limit[]): string {
+  return limits.map((l) => `${l.name} ${p(l.permille)} ≤ ${quantity(plain(l.most), "ms")}`).join(" and ");
 }
 
-function make<K extends keyof HTMLElementTagNameMap>(tag: K, set: Partial<HTMLElementTagNameMap[K]>, ...children: (Node | string)[]): HTMLElementTagNameMap[K] {
-  const e = Object.assign(document.createElement(tag), set);
-  e.append(...children);
-  return e;
+function howMany(n: number, of: number): string {
+  return n === of ? `All ${rowsOf(of)}` : `${count(n)} of ${rowsOf(of)}`;
+}
+
+function rowsOf(n: number): string {
+  return n === 1 ? "1\u00a0row" : `${count(n)}\u00a0rows`;
+}
+
+function p(permille: number): string {
+  return `p${permille / 10}`;
 }

@@ -6,15 +6,24 @@ export function prose(v: number): string {
   return Math.abs(v) >= 999.5 ? grouped(v.toFixed(0)) : v.toPrecision(3);
 }
 
-/** How a column writes its figures: one number of decimals, by their median. */
-export function column(values: number[]): (v: number) => string {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
-  const decimals = middle === 0 || middle >= 100 ? 0 : middle >= 10 ? 1 : 2;
-  return (v) => {
-    const [whole = "", fraction] = v.toFixed(decimals).split(".");
-    return grouped(whole) + (fraction ? `.${fraction}` : "");
-  };
+/** As many decimals as a figure of the same column was written with. */
+export function like(written: string, v: number): string {
+  const [whole = "", fraction] = v.toFixed(written.split(".")[1]?.length ?? 0).split(".");
+  return grouped(whole) + (fraction ? `.${fraction}` : "");
+}
+
+/** A reader's own number, with commas. */
+export function plain(v: number): string {
+  const [whole = "", fraction] = String(v).split(".");
+  return grouped(whole) + (fraction ? `.${fraction}` : "");
+}
+
+/** The least number of two significant digits that is not below v, which is above 0. */
+export function roundedUp(v: number): number {
+  const unit = Math.floor(Math.log10(v)) - 1;
+  const steps = Math.ceil(v / 10 ** unit);
+  const up = Number(`${steps}e${unit}`);
+  return up >= v ? up : Number(`${steps + 1}e${unit}`);
 }
 
 /** A whole number with commas. */

@@ -9,6 +9,25 @@ export interface Mark {
   verdict: string;
   address: string; // of the row's page
   row: (number | null)[]; // what limits are held against: see choose in lean.d.ts
+  line: Line;
+}
+
+/** A figure and its interval as written; both empty where it is missing. */
+export type Cell = [string, string];
+
+/** The row in the columns of the home page's table; latencies at p50, p90, p95, p99. */
+export interface Line {
+  recipe: string;
+  c: string;
+  per_gpu: Cell;
+  span: number[] | null; // the interval of output tok/s/GPU; none of a single repeat
+  bar: number[]; // value and, if known, interval as shares of the column's scale
+  per_user: Cell;
+  ttft: Cell[];
+  itl: Cell[];
+  roof: Cell;
+  over?: boolean; // above the hard roof
+  date: string;
 }
 
 /** Brings the marks of every drawing inside chart to life; marks are by row id. */
@@ -41,9 +60,11 @@ export function explain(chart: HTMLElement, marks: Record<string, Mark>): void {
         fill(tip, mark);
         place(tip, element, chart);
       };
-      element.addEventListener("pointerenter", show);
-      element.addEventListener("pointerleave", leave);
-      element.addEventListener("click", show); // a tap
+      for (const target of [element, around(element)]) {
+        target.addEventListener("pointerenter", show);
+        target.addEventListener("pointerleave", leave);
+        target.addEventListener("click", show); // a tap
+      }
       element.addEventListener("focus", show);
       element.addEventListener("blur", leave);
       element.addEventListener("keydown", (event) => {
@@ -56,6 +77,15 @@ export function explain(chart: HTMLElement, marks: Record<string, Mark>): void {
       });
     }
   }
+}
+
+// around is an unseen disc that makes a small mark easy to hit. It lies below every mark
+// of its group, so that it takes nothing from a neighbour.
+function around(mark: SVGElement): SVGElement {
+  const disc = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+  for (const [name, value] of Object.entries({ class: "hit", r: "12", fill: "none", stroke: "none", transform: mark.getAttribute("transform") ?? "" })) disc.setAttribute(name, value);
+  mark.parentElement?.prepend(disc);
+  return disc;
 }
 
 // neighbour is the mark that an arrow leads to: left and right along a series, up and

@@ -6,6 +6,7 @@ import { say } from "./status";
 type Key = number | string | undefined;
 
 export function sortable(table: HTMLTableElement): void {
+  table.classList.add("sortable"); // from here on its heads bear their signs
   for (const head of table.querySelectorAll<HTMLTableCellElement>("thead th[aria-sort]")) {
     head.querySelector("button")?.addEventListener("click", () => press(table, head));
   }

@@ -51,6 +51,9 @@ func linear(greatest float64, n int) scale {
 	for math.Floor(end/step+1e-9)+1 > float64(n) {
 		step = nice(step * 1.5)
 	}
+	if end/step < 2 && n > 2 { // both ends and the middle say more than one step
+		step = end / 2
+	}
 	s := scale{max: end}
 	for i := 0; float64(i)*step <= end*(1+1e-9); i++ {
 		s.ticks = append(s.ticks, float64(i)*step)
@@ -117,9 +120,22 @@ func logarithmic(least, greatest float64, n int) scale {
 			}
 		}
 		if len(s.ticks) <= n {
+			s.ticks = s.withEnds(min(n, 3))
 			return s
 		}
 	}
+}
+
+// withEnds adds the axis' ends to fewer than n ticks.
+func (s scale) withEnds(n int) []float64 {
+	ticks := s.ticks
+	if len(ticks) < n && (len(ticks) == 0 || ticks[0] > s.min*(1+1e-9)) {
+		ticks = append([]float64{s.min}, ticks...)
+	}
+	if len(ticks) < n && ticks[len(ticks)-1] < s.max*(1-1e-9) {
+		ticks = append(ticks, s.max)
+	}
+	return ticks
 }
 
 // third counts the steps 1, 3, 10, 30 …: third(0) is 1, third(-1) is 0.3.

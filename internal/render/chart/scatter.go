@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // logSpan is the ratio of greatest to least from which on the axes are logarithmic.
@@ -30,8 +31,8 @@ func (s ScatterSpec) at(w, h int) *plot {
 	x.from = margin(y, "")
 	x.to = float64(w) - math.Ceil(width(x.tick(x.max), regular)/2) - 2
 	p.panels = []panel{{x: x, y: y}}
-	p.over.name(s.YName, 0, 12, "start")
-	p.over.name(s.XName, float64(w), float64(h)-6, "end")
+	p.over.name(logged(s.YName, y, w), 0, 12, "start")
+	p.over.name(logged(s.XName, x, w), float64(w), float64(h)-6, "end")
 
 	var steps [][2]float64
 	for i, c := range s.Series {
@@ -69,6 +70,25 @@ func (s ScatterSpec) at(w, h int) *plot {
 	}
 	s.direct(p, x, y, labels)
 	return p
+}
+
+// logged says in an axis' name that its scale is logarithmic: after what is measured,
+// before the direction. Where that leaves no room the arrow alone gives the direction.
+func logged(name string, s scale, w int) string {
+	if !s.log {
+		return name
+	}
+	for _, joint := range []string{" →", " ·"} {
+		what, direction, ok := strings.Cut(name, joint)
+		if !ok {
+			continue
+		}
+		if full := what + ", log" + joint + direction; width(full, bold) <= float64(w) {
+			return full
+		}
+		return strings.TrimSuffix(what+", log"+joint, " ·")
+	}
+	return name + ", log"
 }
 
 // scales are linear from 0, or logarithmic where either axis spans more than logSpan

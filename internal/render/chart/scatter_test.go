@@ -127,6 +127,47 @@ func TestTicksAreFew(t *testing.T) {
 	}
 }
 
+// An axis says so where it is logarithmic, at both widths, and where both ends and the
+// middle fit a narrow drawing has three ticks.
+func TestAxesOfTheScatter(t *testing.T) {
+	all, err := drawings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, log := range map[string]bool{"scatter-linear-narrow": false, "scatter-linear-wide": false, "scatter-narrow": true, "scatter-wide": true} {
+		names := parse(t, all[name]).class("name")
+		if len(names) != 2 {
+			t.Fatalf("%s has %d axis names", name, len(names))
+		}
+		for _, n := range names {
+			if got := strings.Contains(n.Text, ", log"); got != log {
+				t.Errorf("%s: axis name %q; logarithmic: %v", name, n.Text, log)
+			}
+			if w := width(n.Text, bold); w > widthOf(name) {
+				t.Errorf("%s: axis name %q is %.0f px wide", name, n.Text, w)
+			}
+		}
+	}
+	for _, c := range []struct {
+		s    scale
+		want []float64
+	}{
+		{linear(7900, 3), []float64{0, 4000, 8000}}, {linear(282, 3), []float64{0, 150, 300}},
+		{logarithmic(40, 900, 3), []float64{30, 100, 1000}}, {logarithmic(1, 100, 3), []float64{1, 10, 100}},
+	} {
+		if !slices.EqualFunc(c.s.ticks, c.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-6*b+1e-9 }) {
+			t.Errorf("ticks %v, want %v", c.s.ticks, c.want)
+		}
+	}
+}
+
+func widthOf(name string) float64 {
+	if strings.HasSuffix(name, "narrow") {
+		return Narrow
+	}
+	return Wide
+}
+
 // path reads a path of M and L alone.
 func path(t *testing.T, d string) (out [][2]float64) {
 	t.Helper()

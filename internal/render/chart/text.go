@@ -17,6 +17,7 @@ var classes = []struct {
 	runes string
 	wide  [2]float64
 }{
+	{"\u2060", [2]float64{}}, // joins words and shows nothing
 	{"ijl'|", [2]float64{278, 343}},
 	{" .,:;·/()[]!", [2]float64{345, 390}},
 	{"ftrI-", [2]float64{411, 493}},

@@ -13,6 +13,9 @@ import (
 // NBSP keeps a figure and its unit on one line.
 const NBSP = "\u00a0"
 
+// rangeDash is an en dash at which no line breaks: word joiners hold it on both sides.
+const rangeDash = "\u2060–\u2060"
+
 // Column is how one column of a table writes its figures: a unit for its head and
 // decimals that all its figures and intervals share.
 type Column struct {
@@ -90,14 +93,14 @@ func Fixed(v float64, d int) string {
 	return b.String()
 }
 
-// Interval writes lo–hi with d decimals; where both ends print alike, half the last
+// Interval writes lo–hi with d decimals, unbroken; where both ends print alike, half the last
 // place: ±<0.5.
 func Interval(lo, hi float64, d int) string {
 	a, b := Fixed(lo, d), Fixed(hi, d)
 	if a == b {
 		return "±<" + strconv.FormatFloat(0.5*math.Pow10(-d), 'f', d+1, 64)
 	}
-	return a + "–" + b
+	return a + rangeDash + b
 }
 
 // Prose writes a single figure in a sentence: three significant digits, and every

@@ -25,7 +25,7 @@ func TestDecimalsAreOneAColumn(t *testing.T) {
 
 func TestColumnsShareUnitAndDecimals(t *testing.T) {
 	c := Milliseconds([]float64{135, 159, 43})
-	if got := c.Figure(135.4) + " " + c.Interval(131.2, 139.3) + " " + c.Unit; got != "135 131–139 ms" {
+	if got := c.Figure(135.4) + " " + c.Interval(131.2, 139.3) + " " + c.Unit; got != "135 131\u2060–\u2060139 ms" {
 		t.Error(got)
 	}
 	s := Milliseconds([]float64{12_000, 1_899_000, 14_500})
@@ -45,7 +45,7 @@ func TestFigures(t *testing.T) {
 		{Fixed(1234567.891, 2), "1,234,567.89"},
 		{Fixed(-2.04, 1), "−2.0"},
 		{Fixed(-0.001, 1), "0.0"},
-		{Interval(539, 593, 0), "539–593"},
+		{Interval(539, 593, 0), "539\u2060–\u2060593"},
 		{Interval(9.1, 9.2, 0), "±<0.5"},
 		{Interval(9.11, 9.12, 1), "±<0.05"},
 		{Interval(7.501, 7.502, 2), "±<0.005"},
