@@ -73,7 +73,7 @@ func (p *tab) recomputed() string {
 	return eval[string](p, `new Promise(done => {
 		const line = document.querySelector("#recomputed");
 		if (!line) return done("nothing: there is no such line");
-		const look = () => { if (!line.textContent.startsWith("Not recomputed")) done(line.textContent) };
+		const look = () => { if (!line.textContent.startsWith("Computed when")) done(line.textContent) };
 		new MutationObserver(look).observe(line, {childList: true, characterData: true, subtree: true});
 		look();
 	})`)

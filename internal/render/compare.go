@@ -163,12 +163,12 @@ func (s *site) compare(target string, sh shape, shown []*recipeOf, ladders map[r
 			if !c.Before {
 				a, b = b, a
 			}
-			v.Crossings = append(v.Crossings, sentence{say(capital(a) + " leads up to "), strong(crossing(c)), say("; above it " + b + " does.")})
+			v.Crossings = append(v.Crossings, sentence{say(a + " leads up to "), strong(crossing(c)), say("; above it " + b + " does.")})
 		} else {
 			v.Crossings = append(v.Crossings, noCrossing(names[reference], names[i], first, second))
 		}
 	}
-	v.Finding = v.Crossings[0]
+	v.Finding, v.Crossings = v.Crossings[0], v.Crossings[1:] // the first is the chart's title
 	spec.Label = v.Title + ". " + v.Finding.String()
 	narrow, wide, err := s.charts.Ladder(spec)
 	if err != nil {
@@ -205,9 +205,9 @@ func noCrossing(a, b string, first, second []tradeoff.Rung) sentence {
 	case shared == 0:
 		return sentence{say("No load is measured of both " + a + " and " + b + ".")}
 	case above == shared:
-		return sentence{say(capital(a) + " gives more per GPU than " + b + " at every measured concurrency.")}
+		return sentence{say(a + " gives more per GPU than " + b + " at every measured concurrency.")}
 	case below == shared:
-		return sentence{say(capital(b) + " gives more per GPU than " + a + " at every measured concurrency.")}
+		return sentence{say(b + " gives more per GPU than " + a + " at every measured concurrency.")}
 	case above+below == 0:
 		return sentence{say("No difference shown between " + a + " and " + b + ": the intervals overlap at every measured concurrency.")}
 	}
@@ -223,7 +223,7 @@ func (s *site) shortNames(recipes []*recipeOf) []string {
 	}
 	out := make([]string, len(recipes))
 	for i, r := range recipes {
-		out[i] = strings.ToLower(s.strategyName(r.key.Strategy))
+		out[i] = s.strategyName(r.key.Strategy)
 		if count[r.key.Strategy] > 1 {
 			out[i] += ", " + engineName(r.key.Engine)
 		}

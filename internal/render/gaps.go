@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 
 	"rowproof/internal/gate"
@@ -11,15 +12,19 @@ import (
 
 // gapsView is what is not measured, ranked.
 type gapsView struct {
-	Answer string
-	Basis  string
-	Gaps   []gapView
+	Answer   string
+	Basis    string
+	Gaps     []gapView
+	More     []gapView // closed at first, so that the page is not too long for a phone
+	MoreName string
 }
+
+// firstGaps is how many gaps stand open.
+const firstGaps = 10
 
 type gapView struct {
 	ID, Rank  string
 	What, Why string
-	Changes   string
 	Cost      string // "" where no roof could be computed
 	Basis     string
 	Link      string // the recipe
@@ -69,11 +74,12 @@ func (s *site) writeGaps(w *world) error {
 	if len(w.gaps) == 0 {
 		v.Answer = "Every recipe of the catalogue is measured."
 	}
+	said := ""
 	for _, g := range w.gaps {
 		id := format.Count(int64(g.Rank))
 		view := gapView{
-			ID: gapID(g.Rank), Rank: id, What: g.What, Why: g.Why, Changes: strings.Join(g.Changes, "; "), Basis: g.Basis,
-			Command: command{"Measure it", wrapped(strings.Fields(g.Command), 68)},
+			ID: gapID(g.Rank), Rank: id, What: g.What, Why: g.Why, Basis: g.Basis,
+			Command: command{"Measure it", wrapped(strings.Fields(g.Command), 62)},
 		}
 		if k, ok := parseKey(g.Recipe); ok {
 			view.Link = "recipes/" + k.Model + "/#" + k.anchor()
@@ -81,7 +87,17 @@ func (s *site) writeGaps(w *world) error {
 		if g.GPUMinutes != nil {
 			view.Cost = format.Plural(int(*g.GPUMinutes), "GPU-minute", "GPU-minutes")
 		}
+		// What holds of one gap after another is said of the first.
+		if view.Why == said {
+			view.Why = ""
+		} else {
+			said = view.Why
+		}
 		v.Gaps = append(v.Gaps, view)
+	}
+	if n := len(v.Gaps); n > firstGaps+1 {
+		v.Gaps, v.More = v.Gaps[:firstGaps], v.Gaps[firstGaps:]
+		v.MoreName = fmt.Sprintf("Gaps %d to %d", firstGaps+1, n)
 	}
 	return s.write(&page{
 		Address: "gaps/", Kind: "gaps", Section: "gaps/", Title: "What's missing — and how to fill it",

@@ -15,7 +15,7 @@ import (
 
 func (s *site) newFrame() frame {
 	return frame{
-		Base: s.opts.Base, Demo: s.opts.Demo, Policy: policy,
+		Base: s.opts.Base, Origin: s.opts.Origin, Demo: s.opts.Demo, Policy: policy,
 		Style: s.assets.style, Icon: s.assets.icon, Lean: s.assets.lean,
 		Version: version.Release,
 		Nav: []navItem{

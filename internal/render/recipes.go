@@ -127,7 +127,9 @@ func (s *site) recipesOf(w *world, model string) []*recipeOf {
 type modelView struct {
 	Name       string
 	Facts      string
+	Answer     []sentence
 	Model      []fact
+	Sources    []fact
 	Strategies []strategyHead
 	Coverage   []coverageRow
 	Compare    []compareView
@@ -142,17 +144,22 @@ type coverageRow struct {
 	Cells []coverageCell
 }
 
-// coverageCell is the best figure of a cell, or why there is none.
+// coverageCell is a cell's best figure by either rate, or why there is none.
 type coverageCell struct {
-	Figure, Unit, Note, Address string
-	Cost                        string
-	Reason                      string
-	Sign                        string
+	Best          []bestFigure
+	Note, Address string
+	Cost          string
+	Reason        string
 }
+
+// bestFigure is the best of a cell by one rate, with the load that reached it.
+type bestFigure struct{ Figure, Unit, Load, Address, Sign string }
 
 type recipeView struct {
 	ID       string
 	Title    string
+	Measured bool
+	Gap      string // of one that is not measured, "" where it is none
 	Sign     string
 	Verdict  sentence
 	Commands []command
@@ -168,12 +175,14 @@ type rowTable struct {
 	ID, Name string
 	Label    string // what no other table of the page is called
 	Heads    []column
+	More     string // how many columns a phone shows only after scrolling
 	Rows     []tableRow
 	Reasons  []dash
 }
 
 type tableRow struct {
 	ID, Address, Load string
+	Passes            bool
 	Exact             string
 	Figures           []tableFigure
 	Roof              tableFigure
@@ -186,7 +195,7 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 	m := w.catalog.Models[id]
 	if m != nil {
 		v.Facts = modelFacts(m)
-		v.Model = architectureFacts(m)
+		v.Model, v.Sources = architectureFacts(m), sources(m)
 	}
 	matrix := tradeoff.Coverage(tradeoff.Catalog(*w.catalog), id, compared, w.gaps)
 	for _, st := range matrix.Strategies {
@@ -204,6 +213,7 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 		}
 		v.Coverage = append(v.Coverage, line)
 	}
+	v.Answer = s.modelAnswer(w, id, recipes)
 	var err error
 	if v.Compare, err = s.comparisons(recipes); err != nil {
 		return err
@@ -217,8 +227,7 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 	})
 }
 
-// coverage is one cell of the matrix: its best row by the strategy's own rate, or why
-// there is none.
+// coverage is one cell of the matrix: its best rows, or why there is none.
 func (s *site) coverage(w *world, model string, cell tradeoff.Cell) coverageCell {
 	var v coverageCell
 	if len(cell.Recipes) > 0 {
@@ -227,16 +236,10 @@ func (s *site) coverage(w *world, model string, cell tradeoff.Cell) coverageCell
 	}
 	switch {
 	case cell.Best != nil:
-		m := w.byID[cell.Best.ID]
-		rate, unit := m.perGPU(), "output tok/s/GPU"
-		if known := s.strategies[cell.Strategy]; known != nil && known.BestBy == row.BestPerUser {
-			rate, unit = m.perUser(), "tok/s/user"
-		}
-		v.Figure = format.NewColumn("", []float64{*rate.Value}).Figure(*rate.Value)
-		v.Unit = unit
-		v.Sign = m.sign()
-		v.Address = "recipes/" + model + "/#" + m.Key.anchor()
-		v.Note = fmt.Sprintf("%s, %s · %s", m.shape(), m.load(), format.Plural(cell.Rows, "row", "rows"))
+		of := recipeKey{Model: model, Target: cell.Target, Strategy: cell.Strategy}
+		ranking := slices.DeleteFunc(slices.Clone(w.rows), func(m *measured) bool { return m.Key.cell() != of || !m.ranks() })
+		v.Best = bestFigures(ranking)
+		v.Note = format.Plural(cell.Rows, "row", "rows")
 		if n := len(cell.Recipes); n > 1 {
 			v.Note += " · " + format.Plural(n, "recipe", "recipes")
 		}
@@ -257,6 +260,37 @@ func (s *site) coverage(w *world, model string, cell tradeoff.Cell) coverageCell
 		v.Note, v.Reason = "no recipe yet", "nobody wrote a recipe"
 	}
 	return v
+}
+
+// bestFigures are the most per GPU and the most for each user among some rows.
+func bestFigures(rows []*measured) []bestFigure {
+	var out []bestFigure
+	for _, by := range []struct {
+		unit string
+		pick func(*measured) estimate
+	}{{"output tok/s/GPU", (*measured).perGPU}, {"tok/s/user", (*measured).perUser}} {
+		m := most(rows, by.pick)
+		if m == nil {
+			continue
+		}
+		v := *by.pick(m).Value
+		out = append(out, bestFigure{
+			Figure: format.NewColumn("", []float64{v}).Figure(v), Unit: by.unit,
+			Load: m.shape().String() + ", " + m.load(), Address: "recipes/" + m.Key.Model + "/#" + m.Key.anchor(), Sign: m.sign(),
+		})
+	}
+	return out
+}
+
+// most is the row with the highest figure; nil where none has it.
+func most(rows []*measured, pick func(*measured) estimate) *measured {
+	var best *measured
+	for _, m := range rows {
+		if e := pick(m); e.Value != nil && (best == nil || *e.Value > *pick(best).Value) {
+			best = m
+		}
+	}
+	return best
 }
 
 func architectureFacts(m *roofline.Model) []fact {
@@ -286,8 +320,18 @@ func architectureFacts(m *roofline.Model) []fact {
 	if len(m.Repositories) > 0 {
 		facts = append(facts, fact{Name: "Repositories", Text: strings.Join(m.Repositories, ", ")})
 	}
+	return facts
+}
+
+// sources say where the catalogue's facts about a model come from.
+func sources(m *roofline.Model) []fact {
+	var facts []fact
 	for _, name := range slices.Sorted(maps.Keys(m.Sources)) {
-		facts = append(facts, fact{Name: "Source of " + name, Text: m.Sources[name]})
+		label := capital(name)
+		if name == "kv" {
+			label = "KV"
+		}
+		facts = append(facts, fact{Name: label, Text: m.Sources[name]})
 	}
 	return facts
 }
@@ -301,7 +345,7 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 	}
 	if r.recipe != nil {
 		v.Facts = recipeFacts(r.recipe)
-		v.Commands = append(v.Commands, launchCommands(r.key, r.recipe)...)
+		v.Commands = append(v.Commands, launchCommands(r.key, r.recipe, w.catalog.Models[r.key.Model])...)
 		if r.recipe.Notes != "" {
 			v.Notes = append(v.Notes, r.recipe.Notes)
 		}
@@ -313,7 +357,11 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 		v.Notes = append(v.Notes, fmt.Sprintf("Older recipe: %s measured before the recipe was last changed; each row's page has the recipe as it was.", wasWere(len(older))))
 	}
 	live := slices.DeleteFunc(slices.Clone(r.rows), func(m *measured) bool { return m.Withdrawn != nil })
-	v.Commands = append(v.Commands, command{"Measure it yourself, against the running server", s.benchCommand(r.key, live)})
+	v.Commands = append(v.Commands, command{"Measure it yourself, against the server as measured", benchCommand(r.key, live)})
+	v.Measured = len(r.rows) > 0
+	if i := gapOf(w, r.key); !v.Measured && i >= 0 {
+		v.Gap = gapName(w.gaps[i])
+	}
 	v.Sign, v.Verdict = s.recipeVerdict(w, r, live)
 	v.Gauges = s.recipeGauges(live, v.ID)
 	v.Tables = s.rowTables(v.ID, v.Title, r.rows)
@@ -335,9 +383,8 @@ func wasWere(rows int) string {
 func (s *site) recipeVerdict(w *world, r *recipeOf, live []*measured) (string, sentence) {
 	if len(live) == 0 {
 		said := sentence{strong("— not measured.")}
-		i := slices.IndexFunc(w.gaps, func(g tradeoff.Gap) bool { return g.Recipe == r.key.String() })
-		if i >= 0 {
-			said = append(said, say(fmt.Sprintf(" Gap%s%d", format.NBSP, w.gaps[i].Rank)))
+		if i := gapOf(w, r.key); i >= 0 {
+			said = append(said, say(" "), linked(capital(gapName(w.gaps[i])), "gaps/#"+gapID(w.gaps[i].Rank)))
 			if n := w.gaps[i].GPUMinutes; n != nil {
 				said = append(said, say(": about "+format.Plural(int(*n), "GPU-minute", "GPU-minutes")))
 			}
@@ -358,22 +405,35 @@ func (s *site) recipeVerdict(w *world, r *recipeOf, live []*measured) (string, s
 	said := sentence{strong(word), say(fmt.Sprintf(" %s of %s, measured %s.", format.Plural(len(live), "row", "rows"),
 		format.Plural(int(live[0].Workload.Repeats), "repeat", "repeats"), span2(live)))}
 	ranking := slices.DeleteFunc(slices.Clone(live), func(m *measured) bool { return !m.ranks() })
-	if len(ranking) > 0 {
-		best := slices.MaxFunc(ranking, func(a, b *measured) int { return cmp.Compare(*a.perGPU().Value, *b.perGPU().Value) })
-		e := best.perGPU()
-		form := format.NewColumn("", []float64{*e.Value})
-		said = append(said, say(" The most per GPU: "), strong(form.Figure(*e.Value)), say(" output tok/s/GPU at "+best.shape().String()+", "+best.load()))
-		if e.Interval != nil {
-			said = append(said, say(" ("+form.Interval(e.Interval[0], e.Interval[1])+")"))
+	if best := most(ranking, (*measured).perGPU); best != nil {
+		at := slices.DeleteFunc(ranking, func(m *measured) bool { return m.shape() != best.shape() })
+		said = append(said, say(" At "+best.shape().String()+" the most per GPU is "))
+		said = append(said, reached(best, best.perGPU(), "output tok/s/GPU")...)
+		if fast := most(at, (*measured).perUser); fast != nil {
+			said = append(said, say("; the fastest for one user is "))
+			said = append(said, reached(fast, fast.perUser(), "tok/s/user")...)
 		}
 		said = append(said, say("."))
-		fast := slices.MaxFunc(ranking, func(a, b *measured) int { return cmp.Compare(orZero(a.perUser().Value), orZero(b.perUser().Value)) })
-		if e := latency(fast.Figures.ITL, p50, fast.Missing, "itl_ms"); e.Value != nil {
-			said = append(said, say(" The fastest for one user: "), strong(format.Quantity(format.Prose(*e.Value), "ms")), say(" ITL p50 at "+fast.load()+"."))
-		}
 	}
 	return sign, said
 }
+
+// reached writes a figure with its interval and the load that it was reached at.
+func reached(m *measured, e estimate, unit string) sentence {
+	form := format.NewColumn("", []float64{*e.Value})
+	said := sentence{strong(form.Figure(*e.Value)), say(format.NBSP + unit)}
+	if e.Interval != nil {
+		said = append(said, say(" ("+form.Interval(e.Interval[0], e.Interval[1])+")"))
+	}
+	return append(said, say(" at "+m.load()))
+}
+
+// gapOf is the index of a recipe's first gap; -1: none.
+func gapOf(w *world, k recipeKey) int {
+	return slices.IndexFunc(w.gaps, func(g tradeoff.Gap) bool { return g.Recipe == k.String() })
+}
+
+func gapName(g tradeoff.Gap) string { return "gap" + format.NBSP + strconv.Itoa(g.Rank) }
 
 // span2 is the day, or the days, on which rows were measured.
 func span2(rows []*measured) string {
@@ -395,7 +455,7 @@ func recipeFacts(r *row.Recipe) []fact {
 		facts = append(facts, fact{Name: "Image", Text: r.Runtime.Image, Code: true})
 	}
 	if len(r.Runtime.Packages) > 0 {
-		facts = append(facts, fact{Name: "Packages", Text: packages(r.Runtime.Packages)})
+		facts = append(facts, packagesFact(r.Runtime.Packages))
 	}
 	weights := r.Weights.Repository
 	for _, more := range []string{r.Weights.Revision, r.Weights.File} {
@@ -420,7 +480,7 @@ func recipeFacts(r *row.Recipe) []fact {
 		facts = append(facts, fact{Name: "Environment", Text: name + "=" + r.Env[name], Code: true})
 	}
 	if len(r.Flags) > 0 {
-		facts = append(facts, fact{Name: "Flags", Text: quoted(r.Flags), Code: true})
+		facts = append(facts, fact{Name: "Flags", Text: quoted(r.Flags), Parts: flagParts(r.Flags)})
 	}
 	return facts
 }
@@ -429,18 +489,50 @@ func recipeFacts(r *row.Recipe) []fact {
 const port = "8000"
 
 // launchCommands start the server: the container, or the packages and then the server.
-func launchCommands(k recipeKey, r *row.Recipe) []command {
-	weights := r.Weights.Repository
-	if weights == "random" {
-		weights = k.Model
+// A recipe with random weights has two: one that serves, and the one that was measured.
+func launchCommands(k recipeKey, r *row.Recipe, m *roofline.Model) []command {
+	engine := engineName(r.Engine.Name) + " " + r.Engine.Version
+	var out []command
+	if r.Runtime.Image == "" && len(r.Runtime.Packages) > 0 {
+		pip := []string{"pip", "install"}
+		for _, p := range slices.Sorted(maps.Keys(r.Runtime.Packages)) {
+			pip = append(pip, p+"=="+r.Runtime.Packages[p])
+		}
+		out = append(out, command{"Install the pinned packages", wrapped(pip, 62)})
 	}
-	var launch []string
+	if r.Weights.Repository != "random" {
+		return append(out, command{"Launch · " + engine, launch(r, r.Weights.Repository, r.Flags)})
+	}
+	if m != nil && len(m.Repositories) > 0 {
+		out = append(out, command{"To serve · " + engine + " · the published weights; not what was measured", launch(r, m.Repositories[0], loading(r.Flags))})
+	}
+	return append(out, command{"As measured: random weights, which serve nonsense · " + engine + " · " + k.Model + " is a folder with the model's configuration and tokenizer", launch(r, k.Model, r.Flags)})
+}
+
+// loading leaves out the flags that make an engine invent its weights.
+func loading(flags []string) []string {
+	var out []string
+	for i := 0; i < len(flags); i++ {
+		switch {
+		case flags[i] == "--load-format=dummy":
+		case flags[i] == "--load-format" && i+1 < len(flags) && flags[i+1] == "dummy":
+			i++
+		default:
+			out = append(out, flags[i])
+		}
+	}
+	return out
+}
+
+// launch is the command that starts a recipe's server with some weights and flags.
+func launch(r *row.Recipe, weights string, flags []string) string {
+	var args []string
 	for _, a := range r.Launch {
 		switch a {
 		case "{flags}":
-			launch = append(launch, r.Flags...)
+			args = append(args, flags...)
 		default:
-			launch = append(launch, strings.NewReplacer("{weights}", weights, "{port}", port).Replace(a))
+			args = append(args, strings.NewReplacer("{weights}", weights, "{port}", port).Replace(a))
 		}
 	}
 	env := func(prefix string) []string {
@@ -453,34 +545,22 @@ func launchCommands(k recipeKey, r *row.Recipe) []command {
 		}
 		return out
 	}
-	name := "Launch · " + engineName(r.Engine.Name) + " " + r.Engine.Version
-	if r.Weights.Repository == "random" {
-		name += " · " + k.Model + " is a folder with the model's configuration and tokenizer"
+	if r.Runtime.Image == "" {
+		return wrapped(slices.Concat(env(""), args), 62)
 	}
-	if r.Runtime.Image != "" {
-		docker := []string{"docker", "run", "--rm"}
-		if slices.ContainsFunc(r.Arch, func(a string) bool { return strings.HasPrefix(a, "gfx") }) {
-			docker = append(docker, "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video")
-		} else {
-			docker = append(docker, "--gpus", "all")
-		}
-		docker = append(docker, "--ipc=host", "-p", port+":"+port, "-v", "/data/hf-cache:/hf-cache", "-e", "HF_HOME=/hf-cache")
-		docker = append(docker, env("-e")...)
-		return []command{{name, wrapped(slices.Concat(docker, []string{r.Runtime.Image}, launch), 76)}}
+	docker := []string{"docker", "run", "--rm"}
+	if slices.ContainsFunc(r.Arch, func(a string) bool { return strings.HasPrefix(a, "gfx") }) {
+		docker = append(docker, "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video")
+	} else {
+		docker = append(docker, "--gpus", "all")
 	}
-	var pins []string
-	for _, p := range slices.Sorted(maps.Keys(r.Runtime.Packages)) {
-		pins = append(pins, p+"=="+r.Runtime.Packages[p])
-	}
-	var out []command
-	if len(pins) > 0 {
-		out = append(out, command{"Install the pinned packages", wrapped(append([]string{"pip", "install"}, pins...), 76)})
-	}
-	return append(out, command{name, wrapped(slices.Concat(env(""), launch), 76)})
+	docker = append(docker, "--ipc=host", "-p", port+":"+port, "-v", "/data/hf-cache:/hf-cache", "-e", "HF_HOME=/hf-cache")
+	docker = append(docker, env("-e")...)
+	return wrapped(slices.Concat(docker, []string{r.Runtime.Image}, args), 62)
 }
 
 // benchCommand measures the recipe: the shapes and loads of its rows, else the default.
-func (s *site) benchCommand(k recipeKey, rows []*measured) string {
+func benchCommand(k recipeKey, rows []*measured) string {
 	var shapes, loads []string
 	for _, m := range rows {
 		if sh := m.shape().String(); !slices.Contains(shapes, sh) {
@@ -497,8 +577,9 @@ func (s *site) benchCommand(k recipeKey, rows []*measured) string {
 	if len(loads) == 0 {
 		loads = []string{"1", "4", "16", "64"}
 	}
-	return wrapped([]string{"measure", "bench", k.Model, "--base-url", "http://127.0.0.1:" + port, "--recipe", k.String(),
-		"--cells", strings.Join(shapes, ","), "--concurrency", strings.Join(loads, ","), "--duration", "15s", "--repeats", "3", "--output", "out/" + k.anchor()}, 76)
+	return wrapped([]string{"measure", "bench", k.Model, "--recipe", k.String(), "--base-url", "http://127.0.0.1:" + port,
+		"--cells", strings.Join(shapes, ","), "--concurrency", strings.Join(loads, ","), "--num-prompts", "auto", "--repeats", "3",
+		"--output", strings.ReplaceAll(k.String(), "/", "-")}, 62)
 }
 
 // rowTables are a recipe's rows, a table a shape.
@@ -518,14 +599,15 @@ func (s *site) rowTables(id, title string, rows []*measured) []rowTable {
 			latencyColumn("TTFT p99", "ttft_ms", p99, of, ttft),
 			latencyColumn("ITL p50", "itl_ms", p50, of, itl),
 			latencyColumn("ITL p99", "itl_ms", p99, of, itl),
-			newColumn("Decode", "tok/s", of, func(m *measured) estimate { return m.rate(m.Figures.DecodeTokPerSec, "decode_tok_s") }),
 		}
+		if slices.ContainsFunc(of, func(m *measured) bool { return !decodeIsPerGPU(m) }) {
+			t.Heads = append(t.Heads, newColumn("Decode", "tok/s", of, func(m *measured) estimate { return m.rate(m.Figures.DecodeTokPerSec, "decode_tok_s") }))
+		}
+		t.More = format.Plural(len(t.Heads)+1, "more column lies", "more columns lie") // beside the load and the first figure
 		var missing letters
 		for _, m := range of {
 			r := tableRow{ID: m.ID, Address: m.address(), Load: m.load(), Exact: strconv.FormatInt(m.concurrency(), 10), Sign: m.sign(), Verdict: m.sign(), Date: format.Date(m.Report.MeasuredAt), Roof: m.roofFigure(&missing)}
-			if m.Workload.Protocol == row.Passes {
-				r.Load += ", passes"
-			}
+			r.Passes = m.Workload.Protocol == row.Passes
 			for i := range t.Heads {
 				r.Figures = append(r.Figures, t.Heads[i].figure(m, &missing))
 			}
@@ -535,4 +617,11 @@ func (s *site) rowTables(id, title string, rows []*measured) []rowTable {
 		tables = append(tables, t)
 	}
 	return tables
+}
+
+// decodeIsPerGPU says whether a row's decode rate says no more than its rate per GPU, as
+// on one GPU, whose window is the pass.
+func decodeIsPerGPU(m *measured) bool {
+	a, b := m.Figures.DecodeTokPerSec, m.Figures.OutputTokPerSecPerGPU
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

@@ -6,6 +6,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -109,6 +110,7 @@ func Build(ctx context.Context, opts Options) (*Result, error) {
 	if len(s.reasons) > 0 {
 		return nil, &Refused{s.reasons}
 	}
+	s.frame.Newest = newest(w.rows)
 	if err := s.writePages(w); err != nil {
 		return nil, err
 	}
@@ -156,6 +158,8 @@ type frame struct {
 	Lean    string
 	Nav     []navItem
 	Version string
+	Origin  string
+	Newest  string // the day of the newest row; on a row's page its own
 }
 
 type navItem struct{ Text, Address string }
@@ -224,7 +228,9 @@ func (s *site) parseTemplates() error {
 
 // write renders one page, minifies it, notes its links and puts it into the output.
 func (s *site) write(p *page) error {
+	day := p.Newest
 	p.frame = s.frame
+	p.Newest = cmp.Or(day, p.Newest)
 	p.Scripts = s.scriptsOf(p.Kind)
 	t := s.pages[p.Kind]
 	if t == nil {

@@ -136,14 +136,14 @@ func (s *site) recipeGauges(rows []*measured, id string) []gaugeView {
 	var views []gaugeView
 	if d := one.Figures.TPOT; d != nil && d.P50 != nil && *d.P50 > 0 && one.speculation() == "" {
 		rate := 1000 / *d.P50
-		spec := chart.GaugeSpec{ID: id + "-decode", Name: "Decode, " + one.load(), Figure: format.Quantity(format.Prose(rate), "tok/s")}
+		spec := chart.GaugeSpec{ID: id + "-decode", Name: "Decode, " + one.load(), Of: "the empty-context roof", Figure: format.Quantity(format.Prose(rate), "tok/s")}
 		note := ""
 		if hard := out[roofline.OutDecodeTokPerSecHard]; math.IsNaN(hard) {
 			spec.Missing = reason(one.query(), "decode_tok_s")
 		} else {
 			share := rate / hard * 100
 			spec.Percent, spec.Roof = &share, format.Quantity(format.Prose(hard), "tok/s")
-			note = "1 ÷ TPOT p50 of " + one.shape().String() + ". Hard roof, empty context: " + roofline.Formula(in) + "."
+			note = "1 ÷ TPOT p50 of " + one.shape().String() + " against one sequence with an empty context: " + roofline.Formula(in) + ". The tables hold each row against the roof at its own batch and context."
 		}
 		views = append(views, gaugeView{SVG: template.HTML(chart.Gauge(spec)), Note: note})
 	}

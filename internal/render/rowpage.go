@@ -69,6 +69,7 @@ type labelView struct {
 type fact struct {
 	Name, Text, Note string
 	Code             bool
+	Parts            []string // of Text, where lines break between them only
 }
 
 type command struct{ Name, Text string }
@@ -124,7 +125,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download)
 		Gauge:     s.decodeGauge(m, "roof"),
 		Histogram: histogram(m, samples),
 		Gates:     gateViews(m.Gates),
-		Labels:    labels(m.Gates),
+		Labels:    labels(m.Report),
 		Receipt:   receiptFacts(m),
 		Server:    serverFacts(&m.Row.Server, &m.Counts, m.Notes),
 		Downloads: downloads,
@@ -133,7 +134,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download)
 		v.Recipe = recipeFacts(&was.Recipe)
 	}
 	if len(m.Report.Tool.Command) > 0 {
-		v.Commands = append(v.Commands, command{"As it was measured", wrapped(m.Report.Tool.Command, 80)})
+		v.Commands = append(v.Commands, command{"As it was measured", wrapped(m.Report.Tool.Command, 50)})
 	}
 	if len(downloads) > 0 {
 		v.Commands = append(v.Commands, command{"Check the downloaded report with its samples and evidence beside it", "measure check " + baseName(m.File)})
@@ -158,6 +159,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download)
 		Title:       fmt.Sprintf("%s, %s, %s, %s", v.Model, v.Cell, v.Load, m.ID),
 		Description: v.Verdict.String(),
 		Main:        v,
+		frame:       frame{Newest: format.Date(m.Report.MeasuredAt)},
 	})
 }
 
@@ -226,19 +228,14 @@ func gateViews(results []gate.Result) []gateView {
 	return views
 }
 
-// labels is what gate label compared: claimed by the recipe, reported by the server.
-func labels(results []gate.Result) []labelView {
-	for _, g := range results {
-		if g.Gate != "label" {
-			continue
-		}
-		views := make([]labelView, len(g.Figures))
-		for i, c := range g.Figures {
-			views[i] = labelView{c.Name, c.Against, c.Found, c.Found == c.Against}
-		}
-		return views
+// labels are what gate label compared: claimed by the recipe, reported by the server.
+func labels(r *row.Report) []labelView {
+	all := gate.Labels(r)
+	views := make([]labelView, len(all))
+	for i, l := range all {
+		views[i] = labelView{l.Name, l.Stated, cmp.Or(l.Reported, "not reported"), l.Equal}
 	}
-	return nil
+	return views
 }
 
 func receiptFacts(m *measured) []fact {
@@ -255,7 +252,7 @@ func receiptFacts(m *measured) []fact {
 	add("Serves", r.Engine.Model, "engine.model")
 	add("Server started", format.Time(r.Engine.StartedAt), "engine.started_at")
 	if len(r.Engine.CommandLine) > 0 {
-		facts = append(facts, fact{Name: "Command line", Text: quoted(r.Engine.CommandLine), Code: true})
+		facts = append(facts, fact{Name: "Command line", Text: quoted(r.Engine.CommandLine), Parts: flagParts(r.Engine.CommandLine)})
 	} else {
 		add("Command line", "", "engine.command_line")
 	}
@@ -279,7 +276,11 @@ func receiptFacts(m *measured) []fact {
 		add(fmt.Sprintf("Device %d", d.Index), strings.Join(parts, ", "), "devices")
 	}
 	add("Runtime", strings.TrimSpace(r.Runtime.Kind+" "+r.Runtime.Image), "runtime.kind")
-	add("Packages", packages(r.Runtime.Packages), "runtime.packages")
+	if len(r.Runtime.Packages) > 0 {
+		facts = append(facts, packagesFact(r.Runtime.Packages))
+	} else {
+		add("Packages", "", "runtime.packages")
+	}
 	add("Kernel", r.Host.Kernel, "host.kernel")
 	cpu := r.Host.CPU
 	if r.Host.Cores > 0 && cpu != "" {
@@ -303,12 +304,25 @@ func receiptFacts(m *measured) []fact {
 	return facts
 }
 
-func packages(p map[string]string) string {
+func packagesFact(p map[string]string) fact {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(p)) {
-		parts = append(parts, name+format.NBSP+p[name])
+		parts = append(parts, name+"=="+p[name])
 	}
-	return strings.Join(parts, ", ")
+	return fact{Name: "Packages", Text: strings.Join(parts, " "), Parts: parts}
+}
+
+// flagParts are flags as a shell takes them, each with its value.
+func flagParts(flags []string) []string {
+	var parts []string
+	for i, f := range flags {
+		if i > 0 && !strings.HasPrefix(f, "-") && strings.HasPrefix(flags[i-1], "-") {
+			parts[len(parts)-1] += " " + shellQuote(f)
+			continue
+		}
+		parts = append(parts, shellQuote(f))
+	}
+	return parts
 }
 
 // serverFacts are counts of the client and the engine's own counters.
@@ -475,11 +489,15 @@ func histogram(m *measured, samples []row.Sample) histogramView {
 		spec.Label = fmt.Sprintf("Half of the gaps between tokens are at most %s, and 99 in 100 at most %s.",
 			format.Quantity(format.Prose(*spec.P50), "ms"), format.Quantity(format.Prose(*spec.P99), "ms"))
 	}
+	lines := "lines at p50 and p99 of ITL over all gaps"
+	if spec.P99 != nil && !chart.OnAxis(gaps, *spec.P99) {
+		lines = "the line at p50 of ITL over all gaps; p99, " + format.Quantity(format.Prose(*spec.P99), "ms") + ", lies in the bin beyond the break"
+	}
 	return histogramView{
 		Title: spec.Label,
 		SVG:   template.HTML(chart.Histogram(spec)),
-		Note: fmt.Sprintf("%s gaps of %s, lines at p50 and p99 of ITL over all gaps. The longest gap took %s.",
-			format.Count(int64(len(gaps))), m.load(), format.Quantity(format.Prose(float64(longest)/1e3), "ms")),
+		Note: fmt.Sprintf("%s gaps of %s, %s. The longest gap took %s.",
+			format.Count(int64(len(gaps))), m.load(), lines, format.Quantity(format.Prose(float64(longest)/1e3), "ms")),
 	}
 }
 

@@ -32,7 +32,7 @@ type letters struct{ used []dash }
 func (l *letters) dash(reason string) *dash {
 	letter := "c"
 	switch {
-	case strings.Contains(reason, "samples") || strings.Contains(reason, "fewer than"):
+	case strings.Contains(reason, "sample") || strings.Contains(reason, "fewer than"):
 		letter = "a"
 	case strings.Contains(reason, "one output token") || strings.Contains(reason, "OSL"):
 		letter = "d"
@@ -53,8 +53,11 @@ func (l *letters) Reasons() []dash {
 	var out []dash
 	for _, letter := range slices.Sorted(maps.Keys(said)) {
 		reason := strings.Join(said[letter], "; ")
-		if letter == "a" && len(said[letter]) > 1 {
-			reason = "fewer samples a repeat than the percentile needs: p90 10, p95 20, p99 100"
+		if letter == "a" {
+			reason = "fewer than 100 samples a repeat (no p99)"
+			if slices.ContainsFunc(said[letter], func(r string) bool { return !strings.Contains(r, "p99") }) {
+				reason = "fewer samples a repeat than the percentile needs: p90 10, p95 20, p99 100"
+			}
 		}
 		out = append(out, dash{letter, capital(reason)})
 	}

@@ -14,6 +14,7 @@ type span struct {
 	Text   string
 	Strong bool
 	Code   bool
+	Link   string // an address of the site
 }
 
 // sentence is text with its figures set strong.
@@ -22,6 +23,8 @@ type sentence []span
 func say(s string) span    { return span{Text: s} }
 func strong(s string) span { return span{Text: s, Strong: true} }
 func code(s string) span   { return span{Text: s, Code: true} }
+
+func linked(s, address string) span { return span{Text: s, Link: address} }
 
 // String is the sentence without its marks.
 func (s sentence) String() string {
@@ -32,7 +35,8 @@ func (s sentence) String() string {
 	return b.String()
 }
 
-// tally counts gate answers in words: "17 gates passed, 2 do not apply".
+// tally counts gate answers in words and names what warned: "17 gates passed; host
+// warns: software power cap; 1 does not apply".
 func tally(gates []gate.Result) string {
 	n := map[gate.Answer]int{}
 	for _, g := range gates {
@@ -42,11 +46,16 @@ func tally(gates []gate.Result) string {
 	if n[gate.Pass] == len(gates) && len(gates) > 1 {
 		parts[0] = fmt.Sprintf("all%s%d gates passed", format.NBSP, len(gates))
 	}
+	for _, g := range gates {
+		if g.Answer == gate.Warn {
+			parts = append(parts, g.Gate+" warns: "+strings.TrimSuffix(g.Reason, "."))
+		}
+	}
 	for _, a := range []struct {
 		answer    gate.Answer
 		one, many string
 	}{
-		{gate.Warn, "warns", "warn"}, {gate.Fail, "fails", "fail"},
+		{gate.Fail, "fails", "fail"},
 		{gate.Unjudged, "cannot be judged", "cannot be judged"},
 		{gate.NotApplicable, "does not apply", "do not apply"}, {gate.NotAsked, "was not asked", "were not asked"},
 	} {
@@ -58,7 +67,7 @@ func tally(gates []gate.Result) string {
 			parts = append(parts, format.Count(int64(n[a.answer]))+format.NBSP+word)
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
 }
 
 // repeats in words.

@@ -27,8 +27,11 @@ func Gauge(g GaugeSpec) string {
 	share := percent(*g.Percent)
 	over := *g.Percent > 100
 	rest := "of the hard roof"
+	if g.Of != "" {
+		rest = "of " + g.Of
+	}
 	if over {
-		rest = "↑ of the hard roof: unexplained"
+		rest = "↑ " + rest + ": unexplained"
 	}
 	end := 125.0
 	if *g.Percent > end {

@@ -11,7 +11,9 @@ const leastForP99 = 100
 
 // Histogram draws the gaps between tokens, at both widths: equal bins of 1, 2 or 5 × 10ⁿ
 // up to about their p99.5, then a break and one bin of all that lie over, so that one
-// long gap neither hides nor flattens the rest. Counts begin at zero.
+// long gap neither hides nor flattens the rest. Where p99 lies far out, as when some
+// tokens wait for another prompt's prefill, the bins end at about p95. Counts begin at
+// zero.
 func Histogram(h HistogramSpec) string {
 	b := binned(h.Gaps)
 	return h.draw(b, Narrow, 200, 3) + h.draw(b, Wide, 260, 6)
@@ -29,6 +31,16 @@ func (b bins) end() int64 { return b.start + int64(len(b.counts))*b.width }
 
 const leastBins, mostBins = 20, 40
 
+// farOut is how many times the median p99 may be before it is left to the bin beyond the
+// break: the bins of the rest would be too wide to show their shape.
+const farOut = 5
+
+// OnAxis says whether a value of ms lies within the bins that Histogram draws of gaps.
+func OnAxis(gaps []int64, ms float64) bool {
+	b := binned(gaps)
+	return ms*1000 >= float64(b.start) && ms*1000 <= float64(b.end())
+}
+
 // binned sorts gaps into at least leastBins and at most mostBins bins.
 func binned(gaps []int64) bins {
 	sorted := make([]int64, 0, len(gaps))
@@ -43,6 +55,9 @@ func binned(gaps []int64) bins {
 		return b
 	}
 	low, high := sorted[0], sorted[(b.total-1)*995/1000]
+	if sorted[(b.total-1)*99/100] > farOut*sorted[(b.total-1)/2] {
+		high = sorted[(b.total-1)*95/100]
+	}
 	if low < high/3 {
 		low = 0
 	}

@@ -37,6 +37,25 @@ func TestBins(t *testing.T) {
 	}
 }
 
+// Forty-five of 1,000 gaps wait for a prefill: the bins are of the rest, by hand 40 of
+// 100 µs from 10 ms on, and all that waited stand beyond the break.
+func TestBinsShowTheBody(t *testing.T) {
+	var gaps []int64
+	for i := range int64(955) {
+		gaps = append(gaps, 10_000+4*i)
+	}
+	for i := range int64(45) {
+		gaps = append(gaps, 100_000+1000*i)
+	}
+	b := binned(gaps)
+	if b.start != 10_000 || b.width != 100 || b.over < 45 || b.over > 50 {
+		t.Errorf("%+v", b)
+	}
+	if OnAxis(gaps, 144) || !OnAxis(gaps, 12) {
+		t.Error("p99 of 144 ms is said to be on the axis, or p50 not to be")
+	}
+}
+
 func TestBinsAreTwentyToForty(t *testing.T) {
 	for _, span := range []int64{1, 19, 39, 40, 41, 79, 80, 81, 99, 101, 199, 399, 401, 999, 12345, 98765432} {
 		var gaps []int64

@@ -84,6 +84,7 @@ type GaugeSpec struct {
 	Name     string   // such as "Decode, c = 1"; "": the page says it
 	Figure   string   // with its unit, such as "135 tok/s"
 	Percent  *float64 // of the hard roof; nil: not computable
+	Of       string   // which roof that is, such as "the empty-context roof"; "": the hard roof
 	Missing  string   // what is missing, where Percent is nil, such as "KV dtype unknown"
 	Roof     string   // the hard roof's value, such as "550 tok/s"
 	Expected *float64 // the expected roof, percent of the hard one
