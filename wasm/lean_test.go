@@ -186,7 +186,7 @@ func TestLeanCeilingEqualsNative(t *testing.T) {
 					t.Fatalf("%s on %s, query %v:\nlean   %v\nnative %v", model, target, packed, got, want)
 				}
 				m.ask(packed)
-				if got, want := m.text(m.call("plot", m.query, uint64(len(packed)), roofplot.Wide)), roofplot.Draw(packed, roofplot.Wide, ""); got != want {
+				if got, want := m.text(m.call("plot", m.query, uint64(len(packed)), roofplot.Wide)), roofplot.Draw(packed, roofplot.Wide, "", ""); got != want {
 					t.Fatalf("%s on %s, query %v:\nlean   %s\nnative %s", model, target, packed, got, want)
 				}
 				if got, want := m.formula(packed), roofline.Formula(packed); got != want {

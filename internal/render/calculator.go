@@ -55,12 +55,12 @@ type builtCeiling struct {
 // calculatorData is what the script composes queries from: a model's half and a
 // target's half, each packed with the other left out, so that a slot is known in one.
 type calculatorData struct {
-	Slots    map[string]int             `json:"slots"`    // form field → slot of the query
-	Out      map[string]int             `json:"out"`      // answer's slots that the sentence needs
-	Bindings []string                   `json:"bindings"` // word for each value of the binding slot
-	Inputs   []string                   `json:"inputs"`   // name of each slot of the query
-	Models   map[string]calculatorModel `json:"models"`
-	Targets  map[string]calculatorHalf  `json:"targets"`
+	Slots    map[string]int              `json:"slots"`    // form field → slot of the query
+	Out      map[string]int              `json:"out"`      // answer's slots that the sentence needs
+	Bindings []string                    `json:"bindings"` // word for each value of the binding slot
+	Inputs   []string                    `json:"inputs"`   // name of each slot of the query
+	Models   map[string]calculatorModel  `json:"models"`
+	Targets  map[string]calculatorTarget `json:"targets"`
 }
 
 type calculatorModel struct {
@@ -69,6 +69,11 @@ type calculatorModel struct {
 	KV         []string `json:"kv"`
 	MaxContext int64    `json:"max_context"`
 	Heads      []int64  `json:"heads"` // attention heads by kind of layer: tp must divide each
+}
+
+type calculatorTarget struct {
+	calculatorHalf
+	Compute map[string]string `json:"compute"` // the type that weights of a dtype compute in
 }
 
 // calculatorHalf is one side of a query: packed by "WEIGHT DTYPE/KV DTYPE".
@@ -101,7 +106,7 @@ func newCalculator(models map[string]*roofline.Model, targets map[string]*roofli
 		},
 		Inputs:  inputNames[:],
 		Models:  map[string]calculatorModel{},
-		Targets: map[string]calculatorHalf{},
+		Targets: map[string]calculatorTarget{},
 	}}
 	var single []string
 	for id, t := range targets {
@@ -132,7 +137,11 @@ func newCalculator(models map[string]*roofline.Model, targets map[string]*roofli
 		for p := range pairs {
 			half.Packed[p[0]+"/"+p[1]] = roofline.Pack(roofline.Query{Target: targets[id], WeightDtype: p[0], KVDtype: p[1]})
 		}
-		v.Data.Targets[id] = half
+		compute := map[string]string{}
+		for p := range pairs {
+			compute[p[0]] = targets[id].ComputeType(p[0])
+		}
+		v.Data.Targets[id] = calculatorTarget{half, compute}
 	}
 	if len(ids) > 0 && len(single) > 0 {
 		v.example(models, targets, ids, single)
@@ -164,7 +173,8 @@ func (v *calculator) example(models map[string]*roofline.Model, targets map[stri
 	}
 	v.Answer = ceilingSentence(q, out)
 	v.Formula = roofline.Formula(in)
-	v.Plot = template.HTML(roofplot.Draw(in, roofplot.Narrow, v.Answer) + roofplot.Draw(in, roofplot.Wide, v.Answer))
+	compute := t.ComputeType(m.Weights[0])
+	v.Plot = template.HTML(roofplot.Draw(in, roofplot.Narrow, v.Answer, compute) + roofplot.Draw(in, roofplot.Wide, v.Answer, compute))
 	for _, f := range figuresOfACeiling {
 		value := in[f.Slot]
 		if f.From == "out" {
@@ -209,8 +219,8 @@ func ceilingSentence(q roofline.Query, out []float64) string {
 		each = ", " + format.Quantity(format.Prose(rate/float64(q.Batch)), "tok/s") + " each"
 	}
 	s := capital(roofline.BindingName(out[roofline.OutBinding])) + " binds: " + q.Model.Name + " on " +
-		format.Devices(q.TP, q.Target.Name) + " decodes at most " + format.Quantity(format.Prose(rate), "tok/s") +
-		" over " + over + " of " + format.Count(q.Context) + " tokens" + each +
+		format.Devices(q.TP, q.Target.Name) + sharing(q.TP) + " decodes at most " + format.Quantity(format.Prose(rate), "tok/s") +
+		" over " + over + " of " + format.Plural(int(q.Context), "token", "tokens") + each +
 		"; a step takes at least " + format.Quantity(format.Prose(step), "ms") + "."
 	if out[roofline.OutFits] == 0 {
 		s += " It does not fit in memory"
@@ -220,6 +230,14 @@ func ceilingSentence(q roofline.Query, out []float64) string {
 		s += "."
 	}
 	return s
+}
+
+// sharing says how many devices share each matrix, where there are several.
+func sharing(tp int64) string {
+	if tp <= 1 {
+		return ""
+	}
+	return " sharing each matrix (tp" + format.NBSP + format.Count(tp) + ")"
 }
 
 // results fills the table of built results.

@@ -175,6 +175,17 @@ func packTarget(in []float64, q Query) {
 	}
 }
 
+// ComputeType is the type whose dense peak weights of a dtype compute at on the device;
+// "" where none is published.
+func (t *Target) ComputeType(weights string) string {
+	f, ok := formatOf(weights)
+	if !ok {
+		return ""
+	}
+	name, _ := t.peak(f.peaks)
+	return name
+}
+
 // headPeak is the type in which an unquantized head computes.
 func headPeak(dtype string) string {
 	if dtype == "fp16" {

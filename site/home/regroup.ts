@@ -52,9 +52,10 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
     }
     if (!left || !drawn) return;
     const known = (i: number) => left.held[i]!.every((h) => !Number.isNaN(h.found));
+    const exact = (i: number) => left.held[i]!.every((h) => h.permille === h.limit.permille && !Number.isNaN(h.found));
     const over = (i: number) => Math.max(...left.held[i]!.map((h) => (h.met ? 0 : Number.isNaN(h.found) ? 0 : h.found / h.limit.most - 1)));
     const all = left.marks.map((_, i) => i);
-    const outside = all.filter((i) => over(i) > 0).sort((a, b) => over(a) - over(b));
+    const outside = all.filter((i) => over(i) > 0).sort((a, b) => Number(exact(b)) - Number(exact(a)) || over(a) - over(b));
     const unknown = [...left.lower, ...all.filter((i) => !known(i) && over(i) === 0)];
     const [met, lower] = [left.met, unknown].map((places) => bestOfCells(places, left.marks)) as [number[], number[]];
     const near = bestOfCells(outside, left.marks);

@@ -17,6 +17,10 @@ interface Model extends Half {
   heads: number[];
 }
 
+interface Target extends Half {
+  compute: Record<string, string>; // the type that weights of a dtype compute in
+}
+
 /** What gen writes into #calculator-data (render's calculatorData). */
 interface Data {
   slots: Record<"batch" | "context" | "tp", number>;
@@ -24,13 +28,13 @@ interface Data {
   bindings: string[];
   inputs: string[];
   models: Record<string, Model>;
-  targets: Record<string, Half>;
+  targets: Record<string, Target>;
 }
 
 /** A question that the form asks; every value is one that it offers. */
 interface Query {
   model: Model;
-  target: Half;
+  target: Target;
   weights: string;
   kv: string;
   tp: number;
@@ -63,11 +67,12 @@ function calculate(form: HTMLFieldSetElement, data: Data): void {
       if (value !== null && at(name) instanceof HTMLSelectElement) {
         if (name === "weights" || name === "kv" || name === "tp") offer(); // what the model just set allows
         if ([...select(name).options].some((o) => o.value === value)) select(name).value = value;
-        else said.push(`${label(name)} ${value} is not on offer and was left out.`);
+        else said.push(name === "model" || name === "target" ? `${label(name)} ${value} is not known and was left out.` : `${label(name)} ${value} is not on offer and was left out.`);
       } else if (value !== null) {
         at(name).value = value;
       }
     }
+    for (const name of asked.keys()) if (!fields().includes(name)) said.push(`“${name}” is not known and was left out.`);
     offer();
     return said;
   }
@@ -118,7 +123,7 @@ function calculate(form: HTMLFieldSetElement, data: Data): void {
     const out = module.ceiling(packed);
     const formula = module.formula(packed);
     answer.textContent = sentence(query, packed, out, data);
-    draw(module, packed, answer.textContent);
+    draw(module, packed, answer.textContent, query.target.compute[query.weights] ?? "");
     element("#ceiling-formula").textContent = formula || "—";
     for (const cell of document.querySelectorAll<HTMLElement>("[data-figure]")) {
       const value = slot(cell.dataset["figure"], packed, out);
@@ -152,12 +157,13 @@ function fields(): string[] {
 }
 
 // draw replaces the plot by that of another query; without a ceiling there is none.
-function draw(module: Lean, packed: number[], name: string): void {
+function draw(module: Lean, packed: number[], name: string, compute: string): void {
   const drawings = ([296, 720] as const).flatMap((width) => {
     const text = module.plot(packed, width);
     if (!text) return [];
     const svg = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
     svg.setAttribute("aria-label", name);
+    if (compute) svg.querySelector(".peak")?.prepend(`${compute} `);
     return [svg];
   });
   element("#ceiling-plot").replaceChildren(...drawings);
@@ -180,6 +186,7 @@ function sentence(query: Query, packed: number[], out: number[], data: Data): st
   const get = (name: keyof Data["out"]) => out[data.out[name]] ?? NaN;
   const where = query.tp === 1 ? query.target.name : `${query.tp}× ${query.target.name}`;
   const named = where.replaceAll(" ", "\u00a0");
+  const sharing = query.tp === 1 ? "" : ` sharing each matrix (tp\u00a0${query.tp})`;
   const binding = data.bindings[get("binding")] ?? "";
   if (!binding) {
     const unknown = new Set(packed.flatMap((v, i) => (Number.isNaN(v) ? [data.inputs[i] ?? ""] : [])));
@@ -188,8 +195,8 @@ function sentence(query: Query, packed: number[], out: number[], data: Data): st
   const rate = get("rate");
   const over = query.batch === 1 ? "one sequence" : `${count(query.batch)} sequences`;
   const each = query.batch === 1 ? "" : `, ${quantity(prose(rate / query.batch), "tok/s")} each`;
-  let said = `${binding[0]?.toUpperCase()}${binding.slice(1)} binds: ${query.model.name} on ${named} decodes at most ` +
-    `${quantity(prose(rate), "tok/s")} over ${over} of ${count(query.context)} tokens${each}; ` +
+  let said = `${binding[0]?.toUpperCase()}${binding.slice(1)} binds: ${query.model.name} on ${named}${sharing} decodes at most ` +
+    `${quantity(prose(rate), "tok/s")} over ${over} of ${quantity(count(query.context), query.context === 1 ? "token" : "tokens")}${each}; ` +
     `a step takes at least ${quantity(prose(get("step")), "ms")}.`;
   if (get("fits") === 0) {
     const most = get("most");

@@ -39,6 +39,7 @@ export interface LeanExports extends WebAssembly.Exports {
   formula(query: number, slots: number): number;
   /**
    * Draws the roofline of a packed query as an SVG element without an accessible name,
+   * its arithmetic roof labelled in a text of class peak without its type,
    * width px wide (296 or 720); returns the length in bytes of UTF-8, 0 when the query
    * has no ceiling.
    */

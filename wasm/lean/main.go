@@ -163,13 +163,14 @@ func formula(in unsafe.Pointer, n uint32) uint32 {
 }
 
 // plot draws the roofline of a packed query as an SVG element width px wide, and returns
-// the text's length in bytes of UTF-8; it lies at text(). The page names the drawing.
+// the text's length in bytes of UTF-8; it lies at text(). The page names the
+// drawing, and the type that its arithmetic roof stands for.
 //
 //go:wasmexport plot
 func plot(in unsafe.Pointer, n, width uint32) uint32 {
 	said = nil
 	if query := queryAt(in, n); query != nil {
-		said = []byte(roofplot.Draw(query, int(width), ""))
+		said = []byte(roofplot.Draw(query, int(width), "", ""))
 	}
 	return uint32(len(said))
 }

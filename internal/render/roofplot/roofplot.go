@@ -19,10 +19,11 @@ const (
 )
 
 const (
-	left, right, top, bottom = 44, 16, 26, 38
-	decadePx                 = 130 // at most, so that the wide drawing stays low
-	spareDecades             = 1   // at most, to the right of what is drawn
-	labelPx                  = 7.5 // of one character of 12 px, bold, at most
+	left, right, top, bottom = 54, 16, 26, 38 // left holds 10,000
+	decadePx                 = 130            // at most, so that the wide drawing stays low
+	spareDecades             = 1              // at most, to the right of what is drawn
+	tickPx                   = 7.7            // of one digit of 12 px, at most
+	labelPx                  = 7.5            // of one character of 12 px, bold, at most
 )
 
 // batches stand as marks on the roof: what a larger batch would gain.
@@ -44,8 +45,9 @@ func at(query []float64, batch float64) (p place, ok bool) {
 }
 
 // Draw is the plot as one SVG element of the given width, with the class narrow or
-// wide; "" where the query has no ceiling. label is its accessible name.
-func Draw(query []float64, width int, label string) string {
+// wide; "" where the query has no ceiling. label is its accessible name,
+// compute the type that the arithmetic roof stands for, "" to leave it unnamed.
+func Draw(query []float64, width int, label, compute string) string {
 	if len(query) != roofline.PackedSlots {
 		return ""
 	}
@@ -87,7 +89,7 @@ func Draw(query []float64, width int, label string) string {
 		d.el("circle", "cx", px(f.x(m.intensity)), "cy", px(f.y(m.rate)), "r", "3.2", "fill", "var(--rest)", "stroke", "var(--bg)", "stroke-width", "1.2")
 	}
 	d.el("circle", "cx", px(f.x(here.intensity)), "cy", px(f.y(here.rate)), "r", "5.5", "fill", "var(--c1)", "stroke", "var(--bg)", "stroke-width", "1.2")
-	d.labels(f, here, query[roofline.SlotBatch], place{ridge, peak}, bandwidth)
+	d.labels(f, here, query[roofline.SlotBatch], place{ridge, peak}, bandwidth, compute)
 	d.write("</svg>")
 	return string(*d)
 }
@@ -137,25 +139,39 @@ func (d *drawing) axes(f frame) {
 		d.el("path", "d", "M"+px(left)+" "+y+"H"+px(end), "stroke", "var(--grid)")
 		d.text(roofline.Number(math.Pow(10, e)/1e12), "x", px(left-6), "y", y, "dy", "4", "text-anchor", "end")
 	}
+	taken := math.Inf(-1) // by the last number
 	for e := math.Ceil(math.Log10(f.x0)); math.Pow(10, e) <= f.x1; e++ {
-		d.text(roofline.Number(math.Pow(10, e)), "x", px(f.x(math.Pow(10, e))), "y", px(floor+16), "text-anchor", "middle")
+		number := roofline.Number(math.Pow(10, e))
+		half := tickPx * float64(len(number)) / 2
+		x := min(f.x(math.Pow(10, e)), end+right-half)
+		if x-half < taken {
+			continue
+		}
+		taken = x + half + 8
+		d.text(number, "x", px(x), "y", px(floor+16), "text-anchor", "middle")
 	}
 	d.el("path", "d", "M"+px(left)+" "+px(floor)+"H"+px(end), "stroke", "var(--edge)")
 	d.text("↑ TFLOP/s, log", "x", "0", "y", "12", "fill", "var(--ink)", "font-weight", "600")
 	d.text("FLOP per byte read, log →", "x", px(end), "y", px(f.height-4), "text-anchor", "end", "fill", "var(--ink)", "font-weight", "600")
 }
 
-// labels name the step asked for, the ridge and the memory roof, each where it is clear
-// of the others: the step's name yields to none.
-func (d *drawing) labels(f frame, here place, batch float64, ridge place, bandwidth float64) {
+// labels name the step asked for, the ridge and both roofs, each where it is clear of
+// the others: the arithmetic roof's above its right end, the ridge's and the memory
+// roof's left of the slope, the step's right of it.
+func (d *drawing) labels(f frame, here place, batch float64, ridge place, bandwidth float64, compute string) {
 	x, y := f.x(here.intensity), f.y(here.rate)
 	name := "batch " + roofline.Number(batch)
 	d.label(name, x+10, y+18, f)
 	knee := roofline.Number(math.Round(ridge.intensity)) + " FLOP/B"
 	kx, ky := f.x(ridge.intensity), f.y(ridge.rate)
-	if math.Abs(kx-x) > labelPx*float64(len(name)) || math.Abs(ky-y) > 20 || y > ky+4 {
-		d.label(knee, kx-labelPx*float64(len(knee))/2, ky-8, f)
+	if kneeX := kx - labelPx*float64(len(knee)) - 10; kneeX >= left { // above the slope nothing else stands
+		d.label(knee, kneeX, ky+6, f)
 	}
+	if compute != "" {
+		compute += " "
+	}
+	d.text(compute+roofline.Number(math.Round(ridge.rate/1e12))+" TFLOP/s", "class", "peak", "x", px(left+math.Log10(f.x1/f.x0)*f.decade), "y", px(ky-8),
+		"text-anchor", "end", "fill", "var(--ink)", "font-weight", "600")
 	if slope := roofline.Number(bandwidth/1e9) + " GB/s"; kx-left > labelPx*float64(len(slope))+60 {
 		mid := math.Sqrt(max(f.x0, f.y0/bandwidth) * ridge.intensity)
 		lx, ly := f.x(mid)-labelPx*float64(len(slope))-8, f.y(mid*bandwidth)-6

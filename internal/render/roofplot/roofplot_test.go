@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func number(t *testing.T, s string) float64 {
 func TestDrawStaysInside(t *testing.T) {
 	for _, q := range [][2]int64{{1, 0}, {32, 2048}, {100_000, 0}, {7, 131_072}} {
 		for _, width := range []int{Narrow, Wide} {
-			all := elements(t, Draw(query(t, q[0], q[1]), width, `a "label" & more`))
+			all := elements(t, Draw(query(t, q[0], q[1]), width, `a "label" & more`, "bf16"))
 			svg := all["svg"][0]
 			if svg["aria-label"] != `a "label" & more` || svg["width"] != strconv.Itoa(width) {
 				t.Errorf("the element is %v", svg)
@@ -79,10 +80,10 @@ func TestDrawStaysInside(t *testing.T) {
 	}
 	unknown := query(t, 1, 0)
 	unknown[roofline.SlotBandwidth] = math.NaN()
-	if got := Draw(unknown, Wide, ""); got != "" {
+	if got := Draw(unknown, Wide, "", ""); got != "" {
 		t.Errorf("without a bandwidth it draws %s", got)
 	}
-	if got := Draw(unknown[:3], Wide, ""); got != "" {
+	if got := Draw(unknown[:3], Wide, "", ""); got != "" {
 		t.Errorf("of half a query it draws %s", got)
 	}
 }
@@ -90,12 +91,46 @@ func TestDrawStaysInside(t *testing.T) {
 // The memory roof rises at 45°, and a step that memory binds stands on it: doubling the
 // batch moves it right and up by the same length.
 func TestMemoryRoofRisesAt45Degrees(t *testing.T) {
-	marks := elements(t, Draw(query(t, 1, 0), Wide, ""))["circle"]
+	marks := elements(t, Draw(query(t, 1, 0), Wide, "", ""))["circle"]
 	for i := 1; i < 6; i++ {
 		dx := number(t, marks[i]["cx"]) - number(t, marks[i-1]["cx"])
 		dy := number(t, marks[i-1]["cy"]) - number(t, marks[i]["cy"])
 		if math.Abs(dx-dy) > 0.21 || dx < 10 {
 			t.Errorf("from batch %v to %v the mark moves %v right and %v up", batches[i-1], batches[i], dx, dy)
+		}
+	}
+}
+
+// Both roofs and the ridge are named, and no number on the axes is cut off or touches
+// the next, whatever is asked.
+func TestRoofsAreNamed(t *testing.T) {
+	const digit = 7.632 // px of one in DejaVu Sans at 12 px
+	for _, q := range [][2]int64{{32, 2048}, {200_000, 1}} {
+		for _, width := range []int{Narrow, Wide} {
+			drawing := Draw(query(t, q[0], q[1]), width, "", "bf16")
+			for _, want := range []string{">bf16 989 TFLOP/s<", ">295 FLOP/B<"} {
+				if !strings.Contains(drawing, want) {
+					t.Errorf("batch %d, %d px: no %s", q[0], width, want)
+				}
+			}
+			below := regexp.MustCompile(`<text x="([0-9.]+)" y="[0-9.]+" text-anchor="middle"[^>]*>([0-9,]+)<`).FindAllStringSubmatch(drawing, -1)
+			beside := regexp.MustCompile(`<text x="([0-9.]+)" y="[0-9.]+" dy="4" text-anchor="end"[^>]*>([0-9,]+)<`).FindAllStringSubmatch(drawing, -1)
+			if len(below) < 3 || len(beside) < 2 {
+				t.Errorf("batch %d, %d px: %d and %d numbers", q[0], width, len(below), len(beside))
+			}
+			before := 0.0
+			for _, m := range below {
+				x, half := number(t, m[1]), digit*float64(len(m[2]))/2
+				if x-half < before || x+half > float64(width) {
+					t.Errorf("batch %d, %d px: %s spans %.1f to %.1f; the one before ends at %.1f", q[0], width, m[2], x-half, x+half, before)
+				}
+				before = x + half
+			}
+			for _, m := range beside {
+				if number(t, m[1]) < digit*float64(len("10,000")) {
+					t.Errorf("at %s there is no room for 10,000", m[1])
+				}
+			}
 		}
 	}
 }
