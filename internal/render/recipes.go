@@ -125,16 +125,17 @@ func (s *site) recipesOf(w *world, model string) []*recipeOf {
 
 // modelView is a model's page: what it is, what is measured, and each recipe.
 type modelView struct {
-	Name       string
-	Facts      string
-	Answer     []sentence
-	Model      []fact
-	Sources    []fact
-	Strategies []strategyHead
-	Coverage   []coverageRow
-	Compare    []compareView
-	Recipes    []recipeView
-	NoRecipe   bool
+	Name         string
+	Facts        string
+	Answer       []sentence
+	Model        []fact
+	Sources      []fact
+	Strategies   []strategyHead
+	Coverage     []coverageRow
+	CoverageMore string // how many columns a phone shows only after scrolling
+	Compare      []compareView
+	Recipes      []recipeView
+	NoRecipe     bool
 }
 
 type strategyHead struct{ Name, For string }
@@ -205,6 +206,7 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 		}
 		v.Strategies = append(v.Strategies, head)
 	}
+	v.CoverageMore = more(len(v.Strategies) - 1)
 	for i, t := range matrix.Targets {
 		target, _ := w.catalog.Target(t)
 		line := coverageRow{Name: nameOfTarget(target, t)}
@@ -498,7 +500,7 @@ func launchCommands(k recipeKey, r *row.Recipe, m *roofline.Model) []command {
 		for _, p := range slices.Sorted(maps.Keys(r.Runtime.Packages)) {
 			pip = append(pip, p+"=="+r.Runtime.Packages[p])
 		}
-		out = append(out, command{"Install the pinned packages", wrapped(pip, 62)})
+		out = append(out, command{"Install the pinned packages", wrapped(pip, 36)})
 	}
 	if r.Weights.Repository != "random" {
 		return append(out, command{"Launch · " + engine, launch(r, r.Weights.Repository, r.Flags)})
@@ -603,7 +605,7 @@ func (s *site) rowTables(id, title string, rows []*measured) []rowTable {
 		if slices.ContainsFunc(of, func(m *measured) bool { return !decodeIsPerGPU(m) }) {
 			t.Heads = append(t.Heads, newColumn("Decode", "tok/s", of, func(m *measured) estimate { return m.rate(m.Figures.DecodeTokPerSec, "decode_tok_s") }))
 		}
-		t.More = format.Plural(len(t.Heads)+1, "more column lies", "more columns lie") // beside the load and the first figure
+		t.More = more(len(t.Heads) + 1) // beside the load and the first figure
 		var missing letters
 		for _, m := range of {
 			r := tableRow{ID: m.ID, Address: m.address(), Load: m.load(), Exact: strconv.FormatInt(m.concurrency(), 10), Sign: m.sign(), Verdict: m.sign(), Date: format.Date(m.Report.MeasuredAt), Roof: m.roofFigure(&missing)}
@@ -617,6 +619,10 @@ func (s *site) rowTables(id, title string, rows []*measured) []rowTable {
 		tables = append(tables, t)
 	}
 	return tables
+}
+
+func more(columns int) string {
+	return format.Plural(max(columns, 0), "more column lies", "more columns lie")
 }
 
 // decodeIsPerGPU says whether a row's decode rate says no more than its rate per GPU, as

@@ -263,7 +263,7 @@ func TestRanksAreSharedWhileIntervalsOverlap(t *testing.T) {
 
 func TestCommandsAreQuotedAndWrapped(t *testing.T) {
 	got := wrapped([]string{"vllm", "serve", "m", "--x", `{"a": "it's"}`, "--long-flag-number-one", "value", "--flag"}, 40)
-	want := "vllm serve m --x '{\"a\": \"it'\\''s\"}' \\\n  --long-flag-number-one value --flag"
+	want := "vllm serve m \\\n  --x '{\"a\": \"it'\\''s\"}' \\\n  --long-flag-number-one value \\\n  --flag"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

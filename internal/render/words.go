@@ -161,21 +161,34 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// wrapped breaks a command before its flags so that no line passes width.
+// wrapped writes a command: on one line where it fits into width, else with each flag and
+// its value on a line of its own and other words filling lines of that width.
 func wrapped(args []string, width int) string {
-	var b strings.Builder
-	line := 0
+	var words []string
+	flag := map[int]bool{}
+	total := 0
 	for i := 0; i < len(args); i++ {
 		word := shellQuote(args[i])
-		// A flag and its value stay on one line.
-		if strings.HasPrefix(args[i], "-") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
-			i++
-			word += " " + shellQuote(args[i])
+		if strings.HasPrefix(args[i], "-") {
+			flag[len(words)] = true
+			if i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+				word += " " + shellQuote(args[i])
+			}
 		}
+		words = append(words, word)
+		total += len([]rune(word)) + 1
+	}
+	if total-1 <= width {
+		return strings.Join(words, " ")
+	}
+	var b strings.Builder
+	line := 0
+	for i, word := range words {
 		n := len([]rune(word))
 		switch {
 		case line == 0:
-		case line+1+n > width-2:
+		case flag[i] || flag[i-1] || line+1+n > width-2:
 			b.WriteString(" \\\n  ")
 			line = 2
 		default:
