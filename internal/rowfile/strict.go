@@ -35,6 +35,11 @@ func (s *strict) check(n *node, t reflect.Type, path string) {
 	case decimalType:
 		if n.kind != '"' && n.kind != '0' {
 			s.add(n, path, "expected a number or its text, found "+n.kindName())
+			return
+		}
+		written, _ := roofline.Decimal(n.text).MarshalJSON()
+		if number := written[0] != '"'; number != (n.kind == '0') {
+			s.add(n, path, "a number in another form than it is written in: write "+string(written))
 		}
 		return
 	case gapsType:
@@ -80,16 +85,29 @@ func (s *strict) check(n *node, t reflect.Type, path string) {
 		}
 	case reflect.Int64:
 		if s.kind(n, '0', "a whole number", path) {
-			if _, err := strconv.ParseInt(n.text, 10, 64); err != nil {
+			if v, err := strconv.ParseInt(n.text, 10, 64); err != nil {
 				s.add(n, path, "expected a whole number in plain digits, found "+n.text)
+			} else {
+				s.spelled(n, path, strconv.FormatInt(v, 10))
 			}
 		}
 	case reflect.Float64:
 		if s.kind(n, '0', "a number", path) {
-			if _, err := strconv.ParseFloat(n.text, 64); err != nil {
+			if v, err := strconv.ParseFloat(n.text, 64); err != nil {
 				s.add(n, path, "a number that no float64 holds: "+n.text)
+			} else {
+				written, _ := json.Marshal(v + 0) // -0 is no figure
+				s.spelled(n, path, string(written))
 			}
 		}
+	}
+}
+
+// spelled asks for the one text that Encode gives a number: digits that say the same
+// value in another way would pass every recomputation and yet read differently.
+func (s *strict) spelled(n *node, path, written string) {
+	if n.text != written {
+		s.add(n, path, "a number in another form than it is written in: "+n.text+" for "+written)
 	}
 }
 
@@ -157,7 +175,7 @@ func (s *strict) gaps(n *node, path string) {
 		if v.kind == 'n' {
 			continue
 		}
-		if us, err := strconv.ParseInt(v.text, 10, 64); v.kind != '0' || err != nil || us < 0 {
+		if us, err := strconv.ParseInt(v.text, 10, 64); v.kind != '0' || err != nil || us < 0 || v.text[0] == '-' {
 			s.add(v, path+"["+strconv.Itoa(i)+"]", "expected whole µs of at least 0, or null, found "+shown(v))
 			return
 		}

@@ -299,3 +299,33 @@ func FuzzDecodeSamples(f *testing.F) {
 		row.Seed(&row.Workload{Protocol: row.Passes}, samples)
 	})
 }
+
+// Digits that give the same float64 in another way would pass every recomputation.
+func TestANumberHasOneSpelling(t *testing.T) {
+	text := encoded(t)
+	for _, c := range []struct{ old, new, want string }{
+		{`"cores": 16`, `"cores": -0`, `receipt.host.cores: a number in another form than it is written in: -0 for 0`},
+		{`"temperature": 0`, `"temperature": "0"`, `sampling.temperature: a number in another form than it is written in: write 0`},
+		{`"temperature": 0`, `"temperature": 0.0`, `sampling.temperature: a number in another form than it is written in: write "0.0"`},
+		{`"power_w": `, `"power_w": 1`, ``}, // still its shortest form: recompute's matter
+		{`"decode_tok_s": `, `"decode_tok_s": -0, "x": `, `decode_tok_s: a number in another form than it is written in: -0 for 0`},
+		{`"decode_tok_s": `, `"decode_tok_s": 200.61913730245452, "x": `, `200.61913730245452 for 200.61913730245453`},
+		{`"decode_tok_s": `, `"decode_tok_s": 35.94300000000000001, "x": `, `35.94300000000000001 for 35.943`},
+		{`"decode_tok_s": `, `"decode_tok_s": 1e2, "x": `, `1e2 for 100`},
+	} {
+		if !strings.Contains(text, c.old) {
+			t.Fatalf("nothing to edit: %s", c.old)
+		}
+		_, problems, err := rowfile.Decode([]byte(strings.Replace(text, c.old, c.new, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(problems, "\n")
+		if !strings.Contains(all, c.want) || c.want == "" && all != "" {
+			t.Errorf("%s: %s", c.new, all)
+		}
+	}
+	if _, problems, _ := rowfile.Decode([]byte(text)); len(problems) > 0 {
+		t.Errorf("as written: %v", problems)
+	}
+}
