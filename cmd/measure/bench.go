@@ -113,7 +113,7 @@ func reach(ctx context.Context, o *benchOptions, cat *catalog.Catalog, w io.Writ
 	if own {
 		child, err := simulator.StartChild(ctx, simulator.Default())
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w; or name a server with --base-url", err)
 		}
 		stop = func() {
 			child.Stop()
@@ -133,6 +133,16 @@ func reach(ctx context.Context, o *benchOptions, cat *catalog.Catalog, w io.Writ
 	if srv.simulated() && !own {
 		fmt.Fprintf(w, "%s: that server is the embedded engine\n", simulatedNote)
 	}
+	switch {
+	case o.recipe == "":
+	case srv.simulated():
+		fmt.Fprintf(w, "measure bench: warning: --recipe %s: its label cannot hold: the embedded engine runs no model\n", o.recipe)
+	default:
+		if err := holdRecipe(cat, o.recipe, srv); err != nil {
+			stop()
+			return nil, nil, err
+		}
+	}
 	return srv, stop, nil
 }
 
@@ -146,6 +156,9 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 	}
 	if cal.answer == nil {
 		fmt.Fprintf(w, "measure bench: the server refuses a first short request to %s: %s\n", o.endpoint, oneLine(o.secrets.scrub(cal.refused)))
+	}
+	if cal.noRing != "" {
+		fmt.Fprintf(w, "measure bench: no packet ring (%s), so arrivals are stamped as the kernel hands them over: give this program the right with sudo setcap cap_net_raw+ep %s, or its container NET_RAW\n", cal.noRing, thisProgram())
 	}
 	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), answer: cal.answer, extra: cal.notes}
 	receipt, evidence := host.Receipt(ctx, sw.ref)
@@ -163,6 +176,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 	if asItWas != nil {
 		sw.gpus = asItWas.Recipe.GPUs()
 	}
+	sw.stamps = cal.stamps
 	client := row.Client{Stamps: cal.stamps}
 	if !srv.own {
 		client.Selftest, err = selftest(ctx, int(slices.Max(o.ladder)), o.stamps)
@@ -183,18 +197,26 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 	}, evidence, ctx.Err()
 }
 
+// thisProgram is the path of this program, for a shell.
+func thisProgram() string {
+	if exe, err := os.Executable(); err == nil {
+		return shellQuote(exe)
+	}
+	return "measure"
+}
+
 // rows measures the plan strictly one row at a time, until its end or an interrupt. The
 // error is the last one of writing.
 func (s *sweep) rows(ctx context.Context, plan []planned, out *output, w io.Writer) (broken error) {
-	s.bar = newProgress(w, len(plan))
+	s.bar = newProgress(w, plan)
 	for n, p := range plan {
-		s.bar.draw(fmt.Sprintf("%s at c=%d", p.shape, p.concurrency))
+		s.bar.begin(p)
 		m, err := s.measure(ctx, n, p)
 		s.bar.clear()
 		if err != nil {
 			return broken // interrupted: the row in hand is given up
 		}
-		s.bar.done++
+		s.bar.end(p)
 		if err := out.add(m); err != nil {
 			if broken == nil {
 				fmt.Fprintf(w, "measure bench: %v; measuring goes on, without the files that can't be written\n", err)

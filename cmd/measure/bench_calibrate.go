@@ -55,6 +55,7 @@ type calibration struct {
 	w row.Workload
 
 	stamps  string      // which stamps the client has here
+	noRing  string      // why they are not a ring's, where that was wanted
 	answer  *row.Sample // the first that succeeded
 	status  int         // of the latest answer; 0: none came
 	refused string      // why the first failed
@@ -184,7 +185,7 @@ func (c *calibration) ask(ctx context.Context, build func(int) loadgen.Call) (ro
 		return row.Sample{}, errors.New("no answer to a first request")
 	}
 	if c.stamps == "" {
-		c.stamps = capture.Stats.Stamps
+		c.stamps, c.noRing = capture.Stats.Stamps, capture.NoRing
 	}
 	if c.status = capture.Outcomes[0].HTTPStatus; c.status == 401 || c.status == 403 {
 		return row.Sample{}, refuse(exitNoServer, "%s: %s: set OPENAI_API_KEY, or give --api-key-file", c.s.base.Redacted(), samples[0].Reason)

@@ -46,7 +46,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 	}
 	var verdicts []string
 	var lines []tableRow
-	var mends []string
+	var hints remedies
 	for i, results := range out.judge() {
 		r := &out.report.Rows[i]
 		line := tableRow{
@@ -73,9 +73,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 				if line.reason == "" {
 					line.reason = g.Gate + ": " + g.Reason
 				}
-				if g.Mend != "" && !slices.Contains(mends, g.Mend) {
-					mends = append(mends, g.Mend)
-				}
+				hints.add(g.Gate, g.Mend)
 			}
 		}
 		verdicts = append(verdicts, line.verdict)
@@ -84,11 +82,13 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 	fmt.Fprintln(w)
 	writeTable(w, lines)
 	if slices.Contains(verdicts, gate.Unverified) && !s.srv.simulated() {
-		fmt.Fprintln(w, "\nTo verify what is unverified:")
-		for _, m := range mends {
-			fmt.Fprintln(w, "  "+m)
+		lines := hints.lines()
+		if again := s.verifying(&out.report.Receipt); again != "" {
+			lines = append(lines, again)
 		}
-		fmt.Fprintln(w, "  "+s.verifying(&out.report.Receipt))
+		if len(lines) > 0 {
+			fmt.Fprintln(w, "\nTo verify what is unverified:\n  "+strings.Join(lines, "\n  "))
+		}
 	}
 	if s.o.verbose {
 		memory(w, out)
@@ -97,6 +97,35 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		fmt.Fprintf(w, "\nEvery gate's reason: measure check %s\n", shellQuote(out.prefix+".json"))
 	}
 	return verdicts
+}
+
+// remedies are what would open or mend gates, each with the gates that it is for.
+type remedies struct {
+	texts []string
+	gates map[string][]string
+}
+
+func (r *remedies) add(gate, mend string) {
+	switch {
+	case mend == "":
+		return
+	case r.gates == nil:
+		r.gates = map[string][]string{}
+	}
+	if !slices.Contains(r.texts, mend) {
+		r.texts = append(r.texts, mend)
+	}
+	if !slices.Contains(r.gates[mend], gate) {
+		r.gates[mend] = append(r.gates[mend], gate)
+	}
+}
+
+func (r *remedies) lines() []string {
+	var out []string
+	for _, text := range r.texts {
+		out = append(out, strings.Join(r.gates[text], ", ")+": "+text)
+	}
+	return out
 }
 
 // memory tells the load time and the peak memory of a run, as far as they are known.
@@ -124,17 +153,33 @@ func memory(w io.Writer, out *output) {
 	say("most held on one device", device)
 }
 
-// verifying is this run's own command with what the gates, and then publish, ask for.
+// verifying is this run's own command with what the gates, and then publish, ask for;
+// "" where it had all of that.
 func (s *sweep) verifying(r *row.Receipt) string {
 	words := slices.Clone(s.o.command)
+	at := func(name string) int {
+		return slices.IndexFunc(words, func(w string) bool { return w == name || strings.HasPrefix(w, name+"=") })
+	}
+	added := false
 	add := func(name, val string) {
-		if !slices.ContainsFunc(words, func(w string) bool { return w == name || strings.HasPrefix(w, name+"=") }) {
-			words = append(words, name, val)
+		if at(name) < 0 {
+			words, added = append(words, name, val), true
 		}
 	}
 	add("--recipe", s.likelyRecipe(r))
 	add("--repeats", "3")
-	add("--output", "run")
+	add("--output", freePrefix("run"))
+	if !added {
+		return ""
+	}
+	if s.o.output != "" { // its files are there by now
+		i, free := at("--output"), freePrefix(s.o.output)
+		if words[i] == "--output" {
+			words[i+1] = free
+		} else {
+			words[i] = "--output=" + free
+		}
+	}
 	for i, w := range words {
 		words[i] = shellQuote(w)
 	}
@@ -191,8 +236,8 @@ func (s *sweep) announce(w io.Writer, plan []planned, r *row.Report) {
 		shapes[i] = x.String()
 	}
 	ladder := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.o.ladder), " ", ","), "[]")
-	fmt.Fprintf(w, "measuring %s on %s at %s: %d rows (%s at c=%s), %s, seed %d\n",
-		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), len(plan), strings.Join(shapes, ","), ladder, s.o.protocol, s.o.seed)
+	fmt.Fprintf(w, "measuring %s on %s at %s: %s (%s at c=%s), %s, seed %d\n",
+		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), countOf(len(plan), "row"), strings.Join(shapes, ","), ladder, s.o.protocol, s.o.seed)
 	if s.o.verbose {
 		defer s.details(w, r)
 	}
@@ -215,7 +260,7 @@ func (s *sweep) closedGates(r *row.Report) []string {
 	}
 	unread := r.Receipt.Unread
 	add(r.Recipe == "", "ceiling (no --recipe)")
-	add(r.Recipe != "" && len(r.Receipt.Engine.Arguments) == 0, "label ("+unread["engine.arguments"]+")")
+	add(r.Recipe != "" && len(r.Receipt.Engine.Arguments) == 0, "label ("+cmp.Or(unread["engine.arguments"], "the server's arguments are unknown")+")")
 	add(r.Client.Selftest == nil, "client (no selftest)")
 	add(s.answer != nil && s.answer.ISL == nil, "lengths and counted (the server reports no usage)")
 	add(s.answer != nil && s.answer.Cached == nil && !s.srv.metrics, "cold (the server tells of cached tokens neither in its usage nor in /metrics)")

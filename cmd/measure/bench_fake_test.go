@@ -14,6 +14,9 @@ import (
 // seven tokens; a word is one token; the outputs are instant.
 type fake struct {
 	models    []string
+	root      string // of each model, as /v1/models shows it
+	maxLen    int64  // max_model_len; 0: it does not say
+	shorter   int    // outputs end at so many tokens; 0: none does
 	key       string // wanted in Authorization; "" wants none
 	noIDs     bool   // refuses id arrays
 	noIgnore  bool   // refuses ignore_eos
@@ -58,7 +61,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/v1/models":
 		var list []string
 		for _, m := range f.models {
-			list = append(list, fmt.Sprintf(`{"id":%q,"object":"model","owned_by":"someone"}`, m))
+			about := fmt.Sprintf(`{"id":%q,"object":"model","owned_by":"someone","root":%q`, m, f.root)
+			if f.maxLen > 0 {
+				about += fmt.Sprintf(`,"max_model_len":%d`, f.maxLen)
+			}
+			list = append(list, about+"}")
 		}
 		fmt.Fprintf(w, `{"object":"list","data":[%s]}`, strings.Join(list, ","))
 	case "/v1/completions", "/v1/chat/completions":
@@ -94,6 +101,9 @@ func (f *fake) complete(w http.ResponseWriter, r *http.Request) {
 	f.seen = append(f.seen, q)
 	f.mu.Unlock()
 	json.Unmarshal(q.Body["max_tokens"], &q.osl)
+	if f.shorter > 0 {
+		q.osl = min(q.osl, f.shorter)
+	}
 	if f.afterEach != nil {
 		defer f.afterEach(n)
 	}

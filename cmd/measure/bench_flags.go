@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rowproof/data"
 	"rowproof/internal/engine"
 	"rowproof/internal/loadgen"
 	"rowproof/internal/roofline"
@@ -64,7 +65,7 @@ var (
 	benchEndpoints = []string{engine.PathCompletions, engine.PathChat}
 	benchDevices   = []string{"auto", "cuda", "rocm", "cpu"}
 	benchStamps    = []string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead}
-	benchEngines   = []string{engine.VLLM, engine.SGLang, plainOpenAI}
+	benchEngines   = []string{engine.VLLM, engine.SGLang, plainOpenAI, engine.Embedded}
 )
 
 // plainOpenAI is the engine of a server that is sent no engine's extensions.
@@ -168,6 +169,7 @@ func parseBench(args []string, s streams) (o *benchOptions, code int, done bool)
 		c := collector{fs, &problems}
 		in := o.declare(c)
 		usage(fs, "bench [MODEL] [flags]", benchWhat, benchExample)
+		withColumns(fs)
 		for _, name := range unknown {
 			// Known from here on, so that the flags after it are read too.
 			fs.String(name, "", "")
@@ -189,7 +191,7 @@ func parseBench(args []string, s streams) (o *benchOptions, code int, done bool)
 			o.finish(fs, in, c, len(unknown) == 0)
 		}
 		for _, name := range unknown {
-			problems = append(problems, "--"+name+": no such flag; see measure bench --help")
+			problems = append(problems, "--"+name+": no such flag; "+nearestFlag(fs, name, unknown)+"see measure bench --help")
 		}
 		break
 	}
@@ -223,13 +225,13 @@ func (o *benchOptions) declare(c collector) *inputs {
 
 	c.add("base-url", "", "URL", "the server, with or without /v1", o.setBase)
 	c.choice("endpoint", &o.endpoint, benchEndpoints[0], benchEndpoints, "route to load: /v1/completions or /v1/chat/completions")
-	c.add("engine", "", "NAME", "engine that serves: vllm, sglang, or openai for none of their extensions; without it the server is asked", o.setEngine)
+	c.add("engine", "", "NAME", "engine that serves: vllm, sglang, embedded, or openai for none of their extensions; without it the server is asked", o.setEngine)
 	c.add("recipe", "", "CELL", "MODEL/TARGET/STRATEGY/ENGINE of the catalogue that the server runs: opens the gates that compare with it", o.setRecipe)
 
 	c.add("cells", "128:128,2048:128,128:1024", "LIST", "shapes, prompt:output in tokens", func(s string) string {
-		shapes, ok := parseShapes(s)
-		if !ok {
-			return "ISL:OSL such as 128:128, several parted by commas, none twice"
+		shapes, wrong := parseShapes(s)
+		if wrong != nil {
+			return "ISL:OSL such as 128:128, each from 1 to 1000000 tokens, several parted by commas, none twice; " + strings.Join(wrong, "; ")
 		}
 		o.shapes = shapes
 		return ""
@@ -238,9 +240,9 @@ func (o *benchOptions) declare(c collector) *inputs {
 	c.count("osl", &in.osl, 1, "output length of a single shape (128 when only --isl is given)")
 	c.Lookup("isl").DefValue, c.Lookup("osl").DefValue = "", ""
 	c.add("concurrency", "1,4,8", "LIST", "streams at once; measured in ascending order", func(s string) string {
-		ladder, ok := parseLadder(s)
-		if !ok {
-			return "whole numbers such as 1,4,16, none twice"
+		ladder, wrong := parseLadder(s)
+		if wrong != nil {
+			return "whole numbers from 1 to 1000000 such as 1,4,16, none twice; " + strings.Join(wrong, "; ")
 		}
 		o.ladder = ladder
 		return ""
@@ -341,6 +343,13 @@ func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positi
 	}
 	o.readKey(in.keyFile, wrong)
 	o.needsServer(given, wrong)
+	if o.recipe != "" {
+		if cat, err := readCatalog(data.FS); err != nil {
+			wrong("%v", err)
+		} else if _, err := takeRecipe(cat, o); err != nil {
+			wrong("%v", err)
+		}
+	}
 }
 
 // needsServer finds flags that mean nothing to the embedded engine.
@@ -352,7 +361,7 @@ func (o *benchOptions) needsServer(given func(string) bool, wrong func(string, .
 		return // told with the commands that would work
 	}
 	for _, name := range []string{"engine", "recipe", "insecure", "api-key-file", "require-verified"} {
-		if given(name) {
+		if given(name) && (name != "engine" || o.engine != engine.Embedded) {
 			wrong("--%s without --base-url: want --base-url URL of a server; the embedded engine has no use for it", name)
 		}
 	}
@@ -491,7 +500,7 @@ func reasonOf(err error) string {
 
 func (o *benchOptions) setEngine(s string) string {
 	if !slices.Contains(benchEngines, s) {
-		return strings.Join(benchEngines, " or ")
+		return "one of " + strings.Join(benchEngines, ", ")
 	}
 	o.engine = s
 	return ""

@@ -99,7 +99,7 @@ func TestBenchTellsEveryWrongFlagAtOnce(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	var stderr bytes.Buffer
 	_, code, done := parseBench([]string{
-		"--cells", "12x", "--concurrency", "0,4", "--warmup", "-1", "--iters=0", "--kvcache", "--num-prompts", "few",
+		"--cells", "12x,0:5,8:8,8:8", "--concurrency", "0,4", "--warmup", "-1", "--iters=0", "--kvcache", "--concurency=3", "--num-prompts", "few",
 		"--duration", "1.5s", "--base-url", "localhost:8000", "--header", "sk-verysecret", "--extra-body", `{"stream":false}`,
 		"--recipe", "llama", "--stamps", "tsc", "--endpoint", "/generate", "--seed", "-4", "--timeout", "soon", "--device", "tpu",
 		"--api-key-file", "/no/such/file", "--unique-prompts", "--repeat-prompts", "--isl", "5", "--output", "out/",
@@ -108,11 +108,12 @@ func TestBenchTellsEveryWrongFlagAtOnce(t *testing.T) {
 		t.Fatalf("exit %d, done %v", code, done)
 	}
 	for _, want := range []string{
-		"measure bench: --cells 12x: want ISL:OSL such as 128:128",
-		"--concurrency 0,4: want whole numbers such as 1,4,16",
+		"measure bench: --cells 12x,0:5,8:8,8:8: want ISL:OSL such as 128:128, each from 1 to 1000000 tokens, several parted by commas, none twice; \"12x\" is no ISL:OSL; \"0:5\" is no ISL:OSL; 8:8 stands twice",
+		"--concurrency 0,4: want whole numbers from 1 to 1000000 such as 1,4,16, none twice; \"0\" is no number of streams",
 		"--warmup -1: want a whole number from 0",
 		"--iters 0: want a whole number from 1",
 		"--kvcache: no such flag; see measure bench --help",
+		"--concurency: no such flag; --concurrency may be meant; see measure bench --help",
 		"--num-prompts few: want auto or a whole number",
 		"--duration 1.5s: want whole seconds",
 		"--base-url localhost:8000: want http://HOST:PORT",

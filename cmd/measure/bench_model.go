@@ -66,6 +66,29 @@ func knownModel(c *catalog.Catalog, served string) *roofline.Model {
 	return m
 }
 
+// holdRecipe refuses a recipe of another model than the server serves: neither the name
+// nor the root that it shows holds the recipe's model id or a repository of it.
+func holdRecipe(c *catalog.Catalog, recipe string, srv *server) error {
+	id, _, _ := strings.Cut(recipe, "/")
+	names := namesOf(c, id)
+	for _, shown := range []string{srv.model, srv.root} {
+		if shown == "" {
+			continue
+		}
+		if sameModel(shown, names) || slices.ContainsFunc(names, func(n string) bool {
+			return strings.Contains(strings.ToLower(shown), strings.ToLower(n))
+		}) {
+			return nil
+		}
+	}
+	shown := oneLine(srv.model)
+	if srv.root != "" && srv.root != srv.model {
+		shown += " (root " + oneLine(srv.root) + ")"
+	}
+	return refuse(exitUsage, "--recipe %s: that recipe is of %s, and the server at %s serves %s; want a recipe of what it serves, or a server whose model's name or root holds one of: %s",
+		recipe, id, srv.base.Redacted(), shown, strings.Join(slices.Compact(names), ", "))
+}
+
 // withoutServer answers a MODEL that came without a server: the commands that would work.
 func withoutServer(c *catalog.Catalog, asked string) string {
 	const base = "http://127.0.0.1:8000"

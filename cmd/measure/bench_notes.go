@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
 )
 
@@ -16,8 +18,8 @@ const (
 
 const simulatedNote = "simulated: not a measurement"
 
-// notes says what a row measured. None holds a comma or a quote, so that a CSV line
-// parts at its commas.
+// notes says what a row measured. Those in words of this program hold no comma, so that
+// the CSV needs no quotes round them; a server's own words stay as they are.
 func notes(w *row.Workload, r *row.Row, seed row.SeedColumns, extra []string) []string {
 	n := []string{coldNote}
 	if w.Prompts.State == row.Warm {
@@ -44,12 +46,51 @@ func notes(w *row.Workload, r *row.Row, seed row.SeedColumns, extra []string) []
 	} else if c := r.Server.CachedTok; c != nil {
 		n = append(n, "cached_tok="+strconv.FormatInt(*c, 10)+" (with warm-up)")
 	}
-	n = append(n, emptyColumns(r, seed)...)
+	for _, s := range emptyColumns(r, seed) {
+		n = append(n, strings.ReplaceAll(s, ",", ";"))
+	}
 	n = append(n, extra...)
 	for i, s := range n[1:] {
-		n[i+1] = oneCell(s)
+		n[i+1] = oneNote(s)
 	}
 	return n
+}
+
+// observed says where lengths are not those that were asked for, and where the server
+// counted no tokens.
+func observed(w *row.Workload, c *row.Counts) (out []string) {
+	for _, l := range []struct {
+		name  string
+		seen  *row.Range
+		asked int64
+	}{{"isl", c.ISL, w.ISL}, {"osl", c.OSL, w.OSL}} {
+		if l.seen != nil && (l.seen.Min != l.asked || l.seen.Max != l.asked) {
+			out = append(out, fmt.Sprintf("%s=%d..%d of %d asked", l.name, l.seen.Min, l.seen.Max, l.asked))
+		}
+	}
+	switch c.TokensFrom {
+	case row.TokensClient:
+		out = append(out, "tokens counted by chunks (the server reports no usage)")
+	case row.TokensIDs:
+		out = append(out, "tokens counted by their ids in the chunks (the server reports no usage)")
+	}
+	return out
+}
+
+// manyShared is the share of the chunks beyond which it matters that a read brought
+// several under one stamp.
+const manyShared = 0.001
+
+// stampNotes says where the arrival times come from, unless from a ring, and how many
+// of them stand for several chunks.
+func stampNotes(stamps string, c *row.Counts) (out []string) {
+	if stamps != "" && stamps != loadgen.StampsRing {
+		out = append(out, "stamps="+stamps)
+	}
+	if share := float64(c.SharedStamps) / float64(max(c.Chunks, 1)); share > manyShared {
+		out = append(out, fmt.Sprintf("shared_stamps=%.1f%% of the chunks (one read brought several)", 100*share))
+	}
+	return out
 }
 
 // emptyColumns gives the reason of each CSV column that stays empty.
@@ -101,9 +142,9 @@ func firstOf(m map[string]string, keys ...string) string {
 	return ""
 }
 
-// oneCell keeps a note on one line and free of the CSV's own marks.
-func oneCell(s string) string {
-	s = strings.NewReplacer(",", ";", `"`, "'", "\n", " ", "\r", " ").Replace(s)
+// oneNote keeps a note on one line and to a length that can be read.
+func oneNote(s string) string {
+	s = strings.NewReplacer("\n", " ", "\r", " ").Replace(s)
 	if r := []rune(s); len(r) > 300 {
 		s = string(r[:300]) + "…"
 	}

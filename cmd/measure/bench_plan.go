@@ -24,33 +24,41 @@ var (
 	defaultLadder = []int64{1, 4, 8}
 )
 
-// parseShapes reads "512:256,4096:64"; ok is false where any entry is not ISL:OSL with
-// both at least 1.
-func parseShapes(s string) (shapes []shape, ok bool) {
+// parseShapes reads "512:256,4096:64"; wrong says of each entry that is not ISL:OSL what
+// is the matter with it.
+func parseShapes(s string) (shapes []shape, wrong []string) {
 	for _, part := range strings.Split(s, ",") {
-		isl, osl, found := strings.Cut(strings.TrimSpace(part), ":")
+		part = strings.TrimSpace(part)
+		isl, osl, found := strings.Cut(part, ":")
 		i, iOK := parseCount(isl)
 		o, oOK := parseCount(osl)
-		if !found || !iOK || !oOK || slices.Contains(shapes, shape{i, o}) {
-			return nil, false
+		switch {
+		case !found || !iOK || !oOK:
+			wrong = append(wrong, strconv.Quote(part)+" is no ISL:OSL")
+		case slices.Contains(shapes, shape{i, o}):
+			wrong = append(wrong, part+" stands twice")
 		}
 		shapes = append(shapes, shape{i, o})
 	}
-	return shapes, true
+	return shapes, wrong
 }
 
 // parseLadder reads "1,4,16" into ascending order, so that the c=1 row which
 // speedup_vs_c1 divides by is measured before the rows that need it.
-func parseLadder(s string) (ladder []int64, ok bool) {
+func parseLadder(s string) (ladder []int64, wrong []string) {
 	for _, part := range strings.Split(s, ",") {
-		c, cOK := parseCount(strings.TrimSpace(part))
-		if !cOK || slices.Contains(ladder, c) {
-			return nil, false
+		part = strings.TrimSpace(part)
+		c, ok := parseCount(part)
+		switch {
+		case !ok:
+			wrong = append(wrong, strconv.Quote(part)+" is no number of streams")
+		case slices.Contains(ladder, c):
+			wrong = append(wrong, part+" stands twice")
 		}
 		ladder = append(ladder, c)
 	}
 	slices.Sort(ladder)
-	return ladder, true
+	return ladder, wrong
 }
 
 // parseCount reads a whole number from 1 to a million: lengths, streams, requests.

@@ -47,7 +47,7 @@ func TestBenchShowsProgressOnATerminal(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, text)
 	}
-	for _, want := range []string{"0 of 2 rows; 16:40 at c=1", "1 of 2 rows, about ", " of 3 requests, about ", " tok/s"} {
+	for _, want := range []string{"0 of 2 rows; 16:40 at c=1", "0 of 2 rows, about ", "1 of 2 rows, about ", " of 3 requests, about ", " tok/s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("never shown: %q", want)
 		}

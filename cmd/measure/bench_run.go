@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"rowproof/internal/catalog"
@@ -24,6 +23,7 @@ type sweep struct {
 	answer  *row.Sample // of a short request before the first row; nil when none succeeded
 	gpus    int64       // 0: unknown
 	started string
+	stamps  string // ring, ktime or read
 	used    used
 	extra   []string       // notes that every row carries
 	single  map[shape]bool // shapes whose rate at c=1 is known
@@ -53,7 +53,10 @@ func (s *sweep) measure(ctx context.Context, n int, p planned) (*finished, error
 	for repeat := range int(w.Repeats) {
 		spec := s.spec(p, repeat, zero)
 		spec.Build = s.srv.build(w, prompts, repeat)
-		spec.Progress = func(tokens int64, done, planned int) { s.draw(p, repeat, tokens, done, planned, zero) }
+		began := time.Now()
+		spec.Progress = func(tokens int64, done, planned int) {
+			s.bar.repeat(p, repeat, tokens, done, planned, time.Since(began))
+		}
 		capture, err := loadgen.Run(ctx, spec)
 		if ctx.Err() != nil {
 			sampler.Stop()
@@ -95,7 +98,7 @@ func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []strin
 	if reason := whyFailed(w, &c.Counts, m.samples, broken); reason != "" {
 		m.row.Status, m.row.Reason = row.StatusError, oneLine(s.o.secrets.scrub(reason))
 	}
-	m.row.Notes = notes(w, &m.row, m.seed, slices.Concat(said, s.alone(w, &m.seed), s.extra))
+	m.row.Notes = notes(w, &m.row, m.seed, slices.Concat(observed(w, &m.row.Counts), stampNotes(s.stamps, &m.row.Counts), said, s.alone(w, &m.seed), s.extra))
 }
 
 // alone remembers the rates at c=1, and says where there is none to divide by.
@@ -133,15 +136,18 @@ func whyFailed(w *row.Workload, c *row.Counts, samples []row.Sample, broken erro
 	case broken != nil && len(samples) == 0:
 		return broken.Error()
 	case broken != nil:
-		return fmt.Sprintf("stopped after %d of %d repeats: %v", repeatsIn(samples), w.Repeats, broken)
+		return fmt.Sprintf("stopped after %d of %s: %v", repeatsIn(samples), countOf(int(w.Repeats), "repeat"), broken)
 	case failed > 0 && failed == asked:
+		if failed == 1 {
+			return "the only request failed: " + first
+		}
 		return fmt.Sprintf("all %d requests failed; the first: %s", failed, first)
 	case failed > 0:
-		return fmt.Sprintf("%d of %d requests failed; the first: %s", failed, asked, first)
+		return fmt.Sprintf("%d of %s failed; the first: %s", failed, countOf(asked, "request"), first)
 	case c.Completed == 0:
 		return "no timed request completed"
 	case c.Completed < c.Planned:
-		return fmt.Sprintf("%d of %d timed requests completed", c.Completed, c.Planned)
+		return fmt.Sprintf("%d of %s completed", c.Completed, countOf(int(c.Planned), "timed request"))
 	}
 	return ""
 }
@@ -177,16 +183,6 @@ func (s *sweep) spec(p planned, repeat int, zero int64) loadgen.Spec {
 		spec.Duration = s.o.duration
 	}
 	return spec
-}
-
-func (s *sweep) draw(p planned, repeat int, tokens int64, done, planned int, zero int64) {
-	of := ""
-	if planned > 0 {
-		of = " of " + strconv.Itoa(planned)
-	}
-	seconds := float64(loadgen.Now()-zero) / 1e9
-	s.bar.draw(fmt.Sprintf("%s at c=%d, repeat %d of %d: %d%s requests, about %.0f tok/s",
-		p.shape, p.concurrency, repeat+1, p.workload.Repeats, done, of, float64(tokens)/seconds))
 }
 
 // oneLine keeps a reason readable in a table and a CSV cell.

@@ -24,6 +24,7 @@ type server struct {
 	header    http.Header
 	insecure  bool
 	model     string          // its id in requests
+	root      string          // where its weights came from, as it says; "" when it does not
 	known     *roofline.Model // the catalogue's entry; nil when it has none
 	engine    string          // "" unknown
 	unknown   string          // why it is
@@ -33,9 +34,10 @@ type server struct {
 	extra     map[string]json.RawMessage
 	form      form
 	own       bool // the embedded engine that this run started
+	embedded  bool // it is the embedded engine, whatever engine it is treated as
 }
 
-func (s *server) simulated() bool { return s.engine == engine.Embedded }
+func (s *server) simulated() bool { return s.embedded }
 
 // ref is the server as the host's readings need it.
 func (s *server) ref() host.ServerRef {
@@ -51,14 +53,15 @@ func (s *server) ref() host.ServerRef {
 
 // findServer asks the server what it is and which model to load.
 func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*server, error) {
-	said, err := engine.Probe(ctx, o.base, o.header, o.insecure)
+	said, err := engine.Probe(ctx, o.base, o.header, o.insecure, o.timeout)
 	var gone *engine.NoServerError
-	var locked *engine.AccessError
+	var other *engine.NotOpenAIError
+	var silent *engine.SilentError
 	switch {
 	case errors.As(err, &gone):
 		return nil, refuse(exitNoServer, "%v; start one or name another with --base-url", gone)
-	case errors.As(err, &locked):
-		return nil, refuse(exitNoServer, "%v", locked)
+	case errors.As(err, &other), errors.As(err, &silent):
+		return nil, refuse(exitNoServer, "%v; name another server with --base-url", err)
 	case err != nil:
 		return nil, refuse(exitNoServer, "%v", err)
 	}
@@ -69,21 +72,25 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 	if why, unknown := strings.CutPrefix(s.engine, "unknown: "); unknown {
 		s.engine, s.unknown = "", why
 	}
-	switch {
-	case o.engine == "" || o.engine == s.engine:
-	case o.engine == plainOpenAI || s.engine == "":
-		s.engine, s.unknown = o.engine, ""
-	default:
-		return nil, refuse(exitUsage, "--engine %s: the server says that it is %s; want --engine %s, or none", o.engine, s.engine, s.engine)
+	s.embedded = s.engine == engine.Embedded
+	if err := s.take(o.engine); err != nil {
+		return nil, err
 	}
 	var served []string
 	for _, m := range said.Models {
 		served = append(served, m.ID)
 	}
-	if why := said.Unread["/v1/models"]; why != "" && o.model != "" {
-		s.model = o.model // the server lists nothing: it will say whether it knows the name
-	} else if s.model, err = chooseModel(cat, o.model, served); err != nil {
+	if s.model, err = chooseModel(cat, o.model, served); err != nil {
 		return nil, refuse(exitUsage, "%s: %v", o.base.Redacted(), err)
+	}
+	for _, m := range said.Models {
+		if m.ID != s.model {
+			continue
+		}
+		s.root = m.Root
+		if err := fits(o.shapes, s.model, m.MaxLen); err != nil {
+			return nil, err
+		}
 	}
 	if s.known = knownModel(cat, s.model); s.known == nil && o.model != "" {
 		s.known = knownModel(cat, o.model)
@@ -92,6 +99,41 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 		s.extra[key] = json.RawMessage(text)
 	}
 	return s, nil
+}
+
+// take treats the server as the engine that a user names, as far as what it says of
+// itself allows it.
+func (s *server) take(asked string) error {
+	switch {
+	case asked == "" || asked == s.engine:
+	case asked == plainOpenAI:
+		s.engine, s.unknown = asked, ""
+	case asked == engine.Embedded && s.engine == "":
+		return refuse(exitUsage, "--engine %s: the server does not say that it is the embedded engine (%s); want one of %s, or none", asked, s.unknown, strings.Join(benchEngines[:3], ", "))
+	case s.engine == "":
+		s.engine, s.unknown = asked, ""
+	default:
+		return refuse(exitUsage, "--engine %s: the server says that it is %s; want --engine %s, or %s for none of its extensions, or none", asked, s.engine, s.engine, plainOpenAI)
+	}
+	return nil
+}
+
+// fits refuses shapes that are longer than the server takes, before any is measured.
+func fits(shapes []shape, model string, limit *int64) error {
+	if limit == nil {
+		return nil
+	}
+	var long []string
+	for _, x := range shapes {
+		if x.isl+x.osl > *limit {
+			long = append(long, fmt.Sprintf("%s (%d tokens)", x, x.isl+x.osl))
+		}
+	}
+	if long == nil {
+		return nil
+	}
+	return refuse(exitUsage, "--cells: longer than the server takes of %s: %s; want prompt and output together of at most %d tokens (its max_model_len)",
+		oneLine(model), strings.Join(long, ", "), *limit)
 }
 
 // settings flattens what a server reports of itself to one text a name. Values that

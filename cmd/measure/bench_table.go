@@ -4,14 +4,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 // tableRow is one line of the table that closes a run; a nil prints as —.
@@ -111,44 +107,4 @@ func sameDecimals(column []*float64) []string {
 		}
 	}
 	return out
-}
-
-// progress rewrites one line on a terminal, and is silent elsewhere.
-type progress struct {
-	w       io.Writer // nil: not a terminal
-	started time.Time
-	total   int
-	done    int
-	drawn   bool
-}
-
-func newProgress(w io.Writer, total int) *progress {
-	p := &progress{started: time.Now(), total: total}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.w = w
-	}
-	return p
-}
-
-// draw shows the rows done, the time left by the pace so far, and what the row in hand
-// has brought.
-func (p *progress) draw(what string) {
-	if p.w == nil {
-		return
-	}
-	left := ""
-	if p.done > 0 {
-		each := time.Since(p.started) / time.Duration(p.done)
-		left = ", about " + (each * time.Duration(p.total-p.done)).Round(time.Second).String() + " left"
-	}
-	fmt.Fprintf(p.w, "\r\x1b[K%d of %d rows%s; %s", p.done, p.total, left, what)
-	p.drawn = true
-}
-
-// clear takes the line away before anything else is written.
-func (p *progress) clear() {
-	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/csv"
 	"io"
 	"log"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -478,6 +480,22 @@ func TestBenchExitCodes(t *testing.T) {
 	locked := (&fake{models: []string{"m"}, key: "right"}).start(t)
 	broken := (&fake{models: []string{"m"}, fail: func(int, *request) (int, string) { return 500, "no GPU" }}).start(t)
 	plain := (&fake{models: []string{"m"}}).start(t)
+	llama := (&fake{models: []string{"served"}, root: "/models/Llama-3.1-8B"}).start(t)
+	short := (&fake{models: []string{"m"}, maxLen: 100}).start(t)
+	page := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(page.Close)
+	ours, err := simulator.StartChild(t.Context(), simulator.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ours.Stop(); os.Remove(ours.TruthPath) })
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	const recipe = "llama-3.1-8b/h200-sxm/latency/vllm"
+	quickly := []string{"--cells", "8:2", "--concurrency", "1", "--base-url"}
 	for _, c := range []struct {
 		name string
 		args []string
@@ -494,6 +512,25 @@ func TestBenchExitCodes(t *testing.T) {
 		{"an unknown recipe", []string{"--base-url", plain.URL, "--recipe", "llama-3.1-8b/b/c/d"}, exitUsage, "want one of: llama-3.1-8b/"},
 		{"a recipe of an unknown model", []string{"--base-url", plain.URL, "--recipe", "a/b/c/d"}, exitUsage, "no model a in the catalogue; want a recipe of one of: llama-3.1-8b"},
 		{"a recipe of another model", []string{"qwen3-8b", "--base-url", plain.URL, "--recipe", "llama-3.1-8b/h200-sxm/latency/vllm"}, exitUsage, "that recipe is of llama-3.1-8b"},
+		{"a recipe of another model than is served", []string{"--base-url", plain.URL, "--recipe", recipe}, exitUsage,
+			"--recipe " + recipe + ": that recipe is of llama-3.1-8b, and the server at " + plain.URL + " serves m; want a recipe of what it serves"},
+		{"a recipe of the model whose root is shown", append(quickly, llama.URL, "--recipe", recipe), exitOK, "measuring served"},
+		{"a recipe on the embedded engine", append(quickly, ours.BaseURL, "--recipe", recipe), exitOK,
+			"warning: --recipe " + recipe + ": its label cannot hold: the embedded engine runs no model"},
+		{"the embedded engine by name", append(quickly, ours.BaseURL, "--engine", "embedded"), exitOK, "simulated: not a measurement"},
+		{"the embedded engine as any other", append(quickly, ours.BaseURL, "--engine", "openai"), exitOK, "simulated: not a measurement"},
+		{"the embedded engine as another", append(quickly, ours.BaseURL, "--engine", "vllm"), exitUsage,
+			"--engine vllm: the server says that it is embedded; want --engine embedded, or openai for none of its extensions, or none"},
+		{"another as the embedded engine", append(quickly, plain.URL, "--engine", "embedded"), exitUsage, "the server does not say that it is the embedded engine"},
+		{"the embedded engine without a server", []string{"--cells", "8:2", "--concurrency", "1", "--engine", "embedded"}, exitOK, "simulated: not a measurement"},
+		{"longer than the server takes", []string{"--base-url", short.URL, "--cells", "50:50,90:11,99:2"}, exitUsage,
+			"--cells: longer than the server takes of m: 90:11 (101 tokens), 99:2 (101 tokens); want prompt and output together of at most 100 tokens"},
+		{"no OpenAI-compatible server", []string{"--base-url", page.URL}, exitNoServer,
+			"GET " + page.URL + "/v1/models answers 404 Not Found: 404 page not found; that is no OpenAI-compatible server at this address; name another server with --base-url"},
+		{"a silent server", []string{"--base-url", "http://" + silent.Addr().String(), "--timeout", "100ms"}, exitNoServer,
+			"http://" + silent.Addr().String() + " accepted the connection and did not answer within 0.1 s"},
+		{"an unknown recipe without a server", []string{"--recipe", "llama-3.1-8b/b/c/d"}, exitUsage, "--recipe llama-3.1-8b/b/c/d: not in the catalogue"},
+		{"a recipe without a server", []string{"--recipe", "llama-3.1-8b/b/c/d"}, exitUsage, "--recipe without --base-url"},
 		{"nothing works", []string{"--base-url", broken.URL, "--cells", "8:2", "--concurrency", "1"}, exitFailed, "the server refuses a first short request to /v1/completions: HTTP 500: no GPU"},
 		{"not verified", []string{"--base-url", plain.URL, "--cells", "8:2", "--concurrency", "1", "--require-verified"}, exitNotMet, "not every row is verified"},
 		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitUsage, "--output /dev/null/run: mkdir /dev/null: not a directory; want a file prefix"},
@@ -504,6 +541,54 @@ func TestBenchExitCodes(t *testing.T) {
 				t.Errorf("exit %d, want %d; said %q, want %q", code, c.code, stderr, c.says)
 			}
 		})
+	}
+}
+
+// A row says where lengths differ from those asked and who counted its tokens, and the
+// end says what would mend each.
+func TestBenchTellsOddLengthsAndTheirRemedy(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	short := (&fake{models: []string{"m"}, shorter: 16}).start(t)
+	_, stdout, stderr := quick(t, "--base-url", short.URL, "--cells", "20:32", "--concurrency", "1")
+	if !strings.Contains(records(t, stdout)[0]["notes"], "; osl=16..16 of 32 asked; stamps=read;") {
+		t.Errorf("notes: %s", stdout)
+	}
+	for _, want := range []string{
+		"unverified: lengths: 1 of 1 request brought 16 tokens where 32 were asked",
+		"\n  lengths: ask for outputs as long as the server gives, or raise its limit on them\n",
+		"\n  ceiling: measure with --recipe MODEL/TARGET/STRATEGY/ENGINE\n",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("not told: %q in\n%s", want, stderr)
+		}
+	}
+	mute := (&fake{models: []string{"m"}, noUsage: true}).start(t)
+	_, stdout, stderr = quick(t, "--base-url", mute.URL, "--cells", "20:3", "--concurrency", "1")
+	if !strings.Contains(records(t, stdout)[0]["notes"], "; tokens counted by chunks (the server reports no usage);") {
+		t.Errorf("notes: %s", stdout)
+	}
+	if want := "\n  lengths, counted: let the server send usage: "; !strings.Contains(stderr, want) {
+		t.Errorf("not told: %q in\n%s", want, stderr)
+	}
+	if strings.Contains(stderr, "()") {
+		t.Errorf("an empty bracket: %s", stderr)
+	}
+}
+
+// Simulated rows are never verified, whatever they are called, and nothing is advised.
+func TestSimulatedRowsAreSaidNotToBePublishable(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, _, stderr := quick(t, "--cells", "8:2", "--concurrency", "1", "--output", prefix)
+	if code != exitOK || strings.Contains(stderr, "To verify") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"check", prefix + ".json"}, nil, &out, &out); code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	if got := out.String(); !strings.Contains(got, "simulated rows are not publishable") || strings.Contains(got, "selftest") {
+		t.Errorf("check says\n%s", got)
 	}
 }
 

@@ -66,13 +66,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	switch args[0] {
 	case "help", "--help", "-h":
-		help(stdout)
-		return exitOK
+		if len(args) == 1 {
+			help(stdout)
+			return exitOK
+		}
+		args = []string{args[1], "--help"}
 	case "--version":
 		return versionVerb(ctx, nil, s)
 	}
 	for _, v := range verbs() {
 		if v.name == args[0] {
+			if len(args) == 2 && args[1] == "help" {
+				args = []string{v.name, "--help"}
+			}
 			return v.run(ctx, args[1:], s)
 		}
 	}
@@ -106,7 +112,12 @@ func parse(fs *pflag.FlagSet, args []string, s streams) (code int, done bool) {
 		fs.Usage()
 		return exitOK, true
 	default:
-		fmt.Fprintf(s.err, "measure %s: %v\nSee: measure %s --help\n", fs.Name(), err, fs.Name())
+		var unknown *pflag.NotExistError
+		near := ""
+		if errors.As(err, &unknown) {
+			near = strings.TrimSuffix("; "+nearestFlag(fs, unknown.GetSpecifiedName(), nil), "; ")
+		}
+		fmt.Fprintf(s.err, "measure %s: %v%s\nSee: measure %s --help\n", fs.Name(), err, near, fs.Name())
 		return exitUsage, true
 	}
 }

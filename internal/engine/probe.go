@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -53,6 +54,38 @@ func (e *NoServerError) Error() string {
 
 func (e *NoServerError) Unwrap() error { return e.Err }
 
+// SilentError says that something accepted the connection and then said nothing.
+type SilentError struct {
+	URL  string
+	Wait time.Duration
+}
+
+func (e *SilentError) Error() string {
+	return e.URL + " accepted the connection and did not answer within " + seconds(e.Wait)
+}
+
+// NotOpenAIError says that what answers there lists no models as OpenAI's API does.
+type NotOpenAIError struct {
+	URL    string // that was asked
+	Status int
+	Said   string // how the answer begins
+}
+
+func (e *NotOpenAIError) Error() string {
+	s := "GET " + e.URL + " answers " + strings.TrimSpace(strconv.Itoa(e.Status)+" "+http.StatusText(e.Status)) + ": " + e.Said
+	switch {
+	case e.Status == http.StatusNotFound:
+		s += "; that is no OpenAI-compatible server at this address"
+	case e.Status == http.StatusOK:
+		s += "; that is no list of models, {\"data\": [{\"id\": …}]}, so no OpenAI-compatible server"
+	}
+	return s
+}
+
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
+}
+
 // AccessError says that the server wants a key that it was not given.
 type AccessError struct {
 	URL    string
@@ -89,13 +122,19 @@ type prober struct {
 	base   *url.URL
 	header http.Header
 	client *http.Client
+	wait   time.Duration
 }
 
-// Probe asks the server at base what it is. The errors *NoServerError and *AccessError
+// longestProbe is how long an answer to a question about the server may take at most.
+const longestProbe = 15 * time.Second
+
+// Probe asks the server at base what it is; each answer may take timeout, and no longer
+// than 15 s. The errors *NoServerError, *SilentError, *AccessError and *NotOpenAIError
 // tell what a user can do about it; anything else that is missing is in Unread.
-func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool) (Server, error) {
-	p := &prober{base: base, header: header, client: &http.Client{
-		Timeout: 15 * time.Second,
+func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool, timeout time.Duration) (Server, error) {
+	wait := min(timeout, longestProbe)
+	p := &prober{base: base, header: header, wait: wait, client: &http.Client{
+		Timeout: wait,
 		Transport: &http.Transport{
 			Proxy:           nil, // what is asked is the server, not a proxy
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: insecure},
@@ -105,15 +144,16 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 	s := Server{Unread: map[string]string{}}
 
 	body, status, err := p.get(ctx, "/v1/models")
+	var silent *SilentError
 	switch {
+	case errors.As(err, &silent):
+		return s, silent
 	case err != nil:
 		return s, &NoServerError{URL: base.Redacted(), Err: err}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return s, &AccessError{URL: p.url("/v1/models"), Status: status, Sent: header.Get("Authorization") != ""}
-	case status != http.StatusOK:
-		s.Unread["/v1/models"] = "HTTP " + strconv.Itoa(status) + ": " + saidBy(body)
-	default:
-		s.models(body)
+	case status != http.StatusOK || !s.models(body):
+		return s, &NotOpenAIError{URL: p.url("/v1/models"), Status: status, Said: saidBy(body)}
 	}
 
 	version := p.ask(ctx, &s, "/version")
@@ -135,22 +175,23 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 	return s, ctx.Err()
 }
 
-func (s *Server) models(body []byte) {
+// models reads the list of models, and says whether it is one.
+func (s *Server) models(body []byte) bool {
 	var list struct {
-		Data []struct {
+		Data *[]struct {
 			ID      string `json:"id"`
 			Root    string `json:"root"`
 			OwnedBy string `json:"owned_by"`
 			MaxLen  *int64 `json:"max_model_len"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		s.Unread["/v1/models"] = "not a list of models: " + visible(body, 120)
-		return
+	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
+		return false
 	}
-	for _, m := range list.Data {
+	for _, m := range *list.Data {
 		s.Models = append(s.Models, ServedModel{ID: m.ID, Root: m.Root, OwnedBy: m.OwnedBy, MaxLen: m.MaxLen})
 	}
+	return true
 }
 
 // name tells the engine by the owner of its models, else by its metrics or settings.
@@ -214,6 +255,8 @@ func (p *prober) ask(ctx context.Context, s *Server, path string) []byte {
 }
 
 func (p *prober) get(ctx context.Context, path string) ([]byte, int, error) {
+	accepted := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { accepted = true }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url(path), nil)
 	if err != nil {
 		return nil, 0, err
@@ -227,11 +270,23 @@ func (p *prober) get(ctx context.Context, path string) ([]byte, int, error) {
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, p.late(ctx, err, accepted)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	return body, resp.StatusCode, err
+	return body, resp.StatusCode, p.late(ctx, err, accepted)
+}
+
+// late puts the passing of the probe's own time into words.
+func (p *prober) late(ctx context.Context, err error, accepted bool) error {
+	var timed net.Error
+	switch {
+	case ctx.Err() != nil || !errors.As(err, &timed) || !timed.Timeout():
+		return err
+	case accepted:
+		return &SilentError{URL: p.base.Redacted(), Wait: p.wait}
+	}
+	return errors.New("no connection within " + seconds(p.wait))
 }
 
 // inWords takes the addresses and the URL out of a network error.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // routes is a server that answers these paths and no others.
@@ -56,10 +57,10 @@ func TestProbeNamesTheEngine(t *testing.T) {
 		}, VLLM, "", "m", true},
 		{"another", map[string]string{"/v1/models": `{"data":[{"id":"m","owned_by":"llamacpp"}]}`},
 			"unknown: its models are owned by llamacpp", "", "m", false},
-		{"a page", map[string]string{"/v1/models": "<html>"}, "unknown: neither its models nor its metrics name an engine", "", "", false},
+		{"one that says nothing", map[string]string{"/v1/models": `{"data":[{"id":"m"}]}`}, "unknown: neither its models nor its metrics name an engine", "", "m", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Probe(context.Background(), routes(t, c.answers), nil, false)
+			s, err := Probe(context.Background(), routes(t, c.answers), nil, false, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +90,7 @@ func TestProbeErrorsSayWhatToDo(t *testing.T) {
 	gone := &url.URL{Scheme: "http", Host: l.Addr().String()}
 	l.Close()
 	var none *NoServerError
-	if _, err := Probe(context.Background(), gone, nil, false); !errors.As(err, &none) || !strings.Contains(err.Error(), gone.String()+": connection refused") {
+	if _, err := Probe(context.Background(), gone, nil, false, time.Minute); !errors.As(err, &none) || !strings.Contains(err.Error(), gone.String()+": connection refused") {
 		t.Errorf("%v", err)
 	}
 
@@ -107,7 +108,7 @@ func TestProbeErrorsSayWhatToDo(t *testing.T) {
 		if header != "" {
 			h.Set("Authorization", header)
 		}
-		_, err := Probe(context.Background(), base, h, false)
+		_, err := Probe(context.Background(), base, h, false, time.Minute)
 		var access *AccessError
 		switch {
 		case want == "" && err != nil:
@@ -120,11 +121,54 @@ func TestProbeErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
+// What is no OpenAI-compatible server is told by what it answers, with what was asked.
+func TestProbeTellsAnotherKindOfServer(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		status     int
+		says       string
+	}{
+		{"a page", "<html>", 200, "/v1/models answers 200 OK: <html>; that is no list of models"},
+		{"other JSON", `{"status":"up"}`, 200, `/v1/models answers 200 OK: {"status":"up"}; that is no list of models`},
+		{"not found", `{"detail":"Not Found"}`, 404, "/v1/models answers 404 Not Found: Not Found; that is no OpenAI-compatible server at this address"},
+		{"broken", "out of memory\n", 500, "/v1/models answers 500 Internal Server Error: out of memory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				w.Write([]byte(c.body))
+			}))
+			defer s.Close()
+			base, _ := url.Parse(s.URL)
+			_, err := Probe(context.Background(), base, nil, false, time.Minute)
+			var other *NotOpenAIError
+			if !errors.As(err, &other) || !strings.HasPrefix(err.Error(), "GET "+s.URL+c.says) {
+				t.Errorf("said %v, want %s", err, c.says)
+			}
+		})
+	}
+}
+
+// A server that accepts and says nothing is told from none, after the time it was given.
+func TestProbeTellsASilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	base := &url.URL{Scheme: "http", Host: l.Addr().String()}
+	_, err = Probe(context.Background(), base, nil, false, 50*time.Millisecond)
+	var silent *SilentError
+	if !errors.As(err, &silent) || err.Error() != base.String()+" accepted the connection and did not answer within 0.05 s" {
+		t.Errorf("said %v", err)
+	}
+}
+
 // A proxy of the environment stands between nobody and the server under test.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("ALL_PROXY", "http://127.0.0.1:1")
-	if _, err := Probe(context.Background(), routes(t, map[string]string{"/v1/models": `{"data":[]}`}), nil, false); err != nil {
+	if _, err := Probe(context.Background(), routes(t, map[string]string{"/v1/models": `{"data":[]}`}), nil, false, time.Minute); err != nil {
 		t.Error(err)
 	}
 }

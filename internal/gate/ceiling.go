@@ -15,7 +15,7 @@ func ceiling(in *Input) Result {
 	f := &in.Row.Figures
 	switch {
 	case was == nil:
-		return missing("a recipe: model, target, dtypes and layout are unknown", "measure with --recipe MODEL/TARGET/STRATEGY/ENGINE")
+		return missing("a recipe: model, target, dtypes and layout are unknown", recipeMend)
 	case f.TTFT == nil || f.TTFT.P50 == nil:
 		return missing("a TTFT", "")
 	case f.TPOT != nil && f.OutputTokPerSec == nil:

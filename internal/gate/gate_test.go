@@ -210,6 +210,8 @@ func TestPlantedDefects(t *testing.T) {
 			"client", gate.Fail, "the client's own ITL error p99 is 300 µs", nil},
 		{"a client late with first tokens", sealed(func(m *made) { m.report.Client.Selftest.TTFTErrorNS.P99 = 300_000 }),
 			"client", gate.Fail, "the client's own TTFT error p99 is 300 µs", nil},
+		{"a simulated run", sealed(func(m *made) { m.report.Receipt.Engine.Name, m.report.Client.Selftest = row.EmbeddedEngine, nil }), "client", gate.Fail,
+			"simulated rows are not publishable", nil},
 		{"no selftest", sealed(func(m *made) { m.report.Client.Selftest = nil }), "client", gate.Unjudged, "missing a selftest", nil},
 		{"a selftest of fewer streams", sealed(func(m *made) { m.report.Client.Selftest.Streams = 2 }),
 			"client", gate.Unjudged, "missing a selftest with 4 streams: it ran with 2", nil},

@@ -40,13 +40,26 @@ func host(in *Input) Result {
 	case len(h.wrong) > 0:
 		return Result{Answer: Fail, Reason: strings.Join(h.wrong, "; "), Figures: h.figures, Mend: h.mend}
 	case len(h.unknown) > 0:
-		r := missing(strings.Join(h.unknown, ", "), "run measure on the server's own host, where it sees the devices and their processes")
+		r := missing(strings.Join(h.unknown, ", "), hostMend(in.Report))
 		r.Figures = h.figures
 		return r
 	case len(h.shaky) > 0:
 		return warning(strings.Join(h.shaky, "; "), h.figures...)
 	}
 	return pass("nothing slowed the host down, and nobody shared its devices", h.figures...)
+}
+
+// hostMend says how what is unknown of the host could be read.
+func hostMend(r *row.Report) string {
+	switch {
+	case elsewhere(&r.Receipt):
+		return "run measure on the server's own host, where it sees the devices and their processes"
+	case len(r.Receipt.Devices) == 0:
+		return r.Receipt.Unread["devices"]
+	case r.AsItWas == nil:
+		return recipeMend
+	}
+	return ""
 }
 
 // hosts gathers what was found.

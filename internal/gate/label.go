@@ -24,10 +24,32 @@ func label(in *Input) Result {
 		}
 		return fail(text, l.wrong...)
 	case len(l.unknown) > 0:
-		return missing("what the server reports of: "+strings.Join(l.unknown, ", "),
-			"run measure on the server's own host, where it can read the server's process")
+		return missing("what the server reports of: "+strings.Join(l.unknown, ", "), labelMend(&in.Report.Receipt, l.unknown))
 	}
 	return pass(count(l.held, "statement") + " of the recipe hold")
+}
+
+// labelMend says how the statements that nothing was reported of could be read: where
+// measure did not see the server's process, by moving; else by what the receipt says
+// stood in the way.
+func labelMend(r *row.Receipt, unknown []string) string {
+	if elsewhere(r) {
+		return "run measure on the server's own host, where it can read the server's process"
+	}
+	var why []string
+	for _, name := range unknown {
+		field := map[string]string{
+			"engine": "engine.name", "engine version": "engine.version", "flags": "engine.arguments",
+			"image": "runtime.image", "weights": "weights.source", "weights revision": "weights.revision",
+		}[name]
+		if strings.HasPrefix(name, "package ") {
+			field = "runtime.packages"
+		}
+		if text := r.Unread[field]; text != "" {
+			why = once(why, field+": "+text)
+		}
+	}
+	return strings.Join(why, "; ")
 }
 
 // Label is one statement of a recipe beside what the server or its host reported of it.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"slices"
+	"strconv"
 
 	"rowproof/internal/row"
 )
@@ -165,13 +166,21 @@ func (d *differences) figures(r *row.Row, c *row.Computed) {
 		}
 		d.interval("intervals."+name, pa, pb)
 	}
-	// A null without a reason is a figure that went missing in silence.
-	for _, name := range keys(c.Missing, nil) {
-		d.compared++
-		if r.Missing[name] == "" {
-			d.add("missing."+name, "no reason", c.Missing[name])
-		}
+	// A null without a reason is a figure that went missing in silence, and a reason
+	// that does not follow is a claim like any other.
+	for _, name := range keys(r.Missing, c.Missing) {
+		d.text("missing."+name, orNoReason(r.Missing, name), orNoReason(c.Missing, name))
 	}
+	if r.Status == row.StatusOK {
+		d.text("reason", r.Reason, "")
+	}
+}
+
+func orNoReason(m map[string]string, name string) string {
+	if text, ok := m[name]; ok {
+		return strconv.Quote(text)
+	}
+	return "no reason"
 }
 
 func (d *differences) counts(found, want *row.Counts) {

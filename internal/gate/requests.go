@@ -81,7 +81,16 @@ func lengths(in *Input) Result {
 		text += of(osl.off, all, "request") + " brought " + span(osl.seen) + " tokens where " + itoa(w.OSL) + " were asked"
 	}
 	if text != "" {
-		return fail(text, figures...)
+		r := fail(text, figures...)
+		switch {
+		case isl.off > 0:
+			r.Mend = "ask for prompts by token ids: /v1/completions of a server that takes them"
+		case !w.Sampling.IgnoreEOS:
+			r.Mend = "let outputs run on past the end token: vLLM and SGLang take ignore_eos, which this run did not send"
+		case osl.seen.Max < w.OSL:
+			r.Mend = "ask for outputs as long as the server gives, or raise its limit on them"
+		}
+		return r
 	}
 	return pass("every prompt had "+count(w.ISL, "token")+" and every output "+itoa(w.OSL), figures...)
 }

@@ -35,6 +35,12 @@ func span(r row.Range) string {
 	return itoa(r.Min) + " to " + itoa(r.Max)
 }
 
+// elsewhere says that measure did not see the server's process: it ran on another host,
+// or where that process is hidden.
+func elsewhere(r *row.Receipt) bool { return r.Engine.StartedAt == "" && r.Engine.CommandLine == nil }
+
+const recipeMend = "measure with --recipe MODEL/TARGET/STRATEGY/ENGINE"
+
 func pass(reason string, figures ...Compared) Result {
 	return Result{Answer: Pass, Reason: reason, Figures: figures}
 }

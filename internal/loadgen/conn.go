@@ -69,6 +69,7 @@ func (c *conn) fresh() bool { return c.kernel == nil || !c.kernel.closedByPeer()
 type dialer struct {
 	address string // as resolved by the first success
 	stamps  string
+	noRing  string      // why there is none, where one was wanted
 	tls     *tls.Config // nil: plain
 	clocks  *clocks
 	timeout time.Duration
@@ -120,6 +121,8 @@ func newDialer(base *url.URL, stamps string, streams int, insecure bool, timeout
 		d.stamps = StampsRing
 	case stamps == StampsRing:
 		return nil, nil, errors.New("stamps ring were asked for: " + err.Error() + "; a ring needs CAP_NET_RAW (setcap cap_net_raw+ep on this program), and without it ktime is the best")
+	default:
+		d.noRing = err.Error()
 	}
 	return d, r, nil
 }

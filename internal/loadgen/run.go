@@ -477,7 +477,7 @@ func (r *runner) chunks() int64 {
 
 // capture gathers the streams' outcomes in order, and what the capture says of itself.
 func (r *runner) capture() *Capture {
-	c := &Capture{Spec: r.spec}
+	c := &Capture{Spec: r.spec, NoRing: r.dialer.noRing}
 	gaveUp, unseen := 0, 0
 	for _, w := range r.workers {
 		for i := range w.seen {

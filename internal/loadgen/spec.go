@@ -82,4 +82,5 @@ type Capture struct {
 	Outcomes []Outcome // by Seq
 	Stats    row.CaptureStats
 	Notes    []string // what a reader of the figures should know
+	NoRing   string   // why a ring, had it been free to take, was not to be had; "" else
 }

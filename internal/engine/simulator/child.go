@@ -35,7 +35,7 @@ type Child struct {
 func StartChild(ctx context.Context, cfg Config) (*Child, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program, to start the embedded engine from it: %w", err)
+		return nil, fmt.Errorf("the embedded engine is this program started again, and its path cannot be found (%w); on Linux /proc must be mounted", err)
 	}
 	truth, err := os.CreateTemp("", "rowproof-truth-*.jsonl")
 	if err != nil {
