@@ -128,7 +128,9 @@ func (p *tab) listen(ev any) {
 	case *network.EventRequestWillBeSent:
 		url := ev.Request.URL
 		p.asked = append(p.asked, url)
-		p.waiting[ev.RequestID] = url
+		if !strings.Contains(url, "/favicon-") { // one that a navigation overtakes is never told to have ended
+			p.waiting[ev.RequestID] = url
+		}
 		if !strings.HasPrefix(url, p.origin+"/") && !strings.HasPrefix(url, "data:") {
 			p.troubles = append(p.troubles, "request to another origin: "+url)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,6 +251,19 @@ func TestCalculatorState(t *testing.T) {
 	}
 	if tp := eval[string](p, `document.getElementById("tp").value`); tp != "2" {
 		t.Errorf("the rest of the address was dropped too: tp is %s", tp)
+	}
+	p.visit(s.url(calculatorPage) + "?model=foo&tp=4&gpu=h100&context=1")
+	known := p.calculator()
+	if known.Note != "Model foo is not known and was left out. “gpu” is not known and was left out." {
+		t.Errorf("for a model and a name that nobody knows the page says %q", known.Note)
+	}
+	for _, want := range []string{" sharing each matrix (tp 4) decodes", " sequences of 1 token, "} {
+		if !strings.Contains(plain(known.Answer), want) {
+			t.Errorf("the answer lacks %q: %s", want, known.Answer)
+		}
+	}
+	if roof := eval[string](p, `document.querySelector("#ceiling-plot .wide .peak").textContent`); !regexp.MustCompile(`^bf16 [\d,]+ TFLOP/s$`).MatchString(roof) {
+		t.Errorf("the arithmetic roof is named %q", roof)
 	}
 	for _, trouble := range p.noted() {
 		t.Error(trouble)

@@ -1,13 +1,55 @@
 package browsertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
 )
+
+// homeMark is what the home page's data says of one row of its chart.
+type homeMark struct {
+	ID, Name, Load string
+	Row            []*float64 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, output tok/s/GPU
+	Line           struct {
+		Recipe string
+		PerGPU [2]string `json:"per_gpu"`
+	}
+}
+
+func (m homeMark) candidate() tradeoff.Candidate {
+	r := m.Row
+	return tradeoff.Candidate{Figures: &row.Figures{
+		TTFT: &row.Dist{P50: r[0], P90: r[1], P95: r[2], P99: r[3]}, ITL: &row.Dist{P50: r[4], P90: r[5], P95: r[6], P99: r[7]},
+	}, Rank: r[8]}
+}
+
+// homeMarks are the rows of the home page's chart, in the order of the page.
+func (p *tab) homeMarks() []homeMark {
+	p.t.Helper()
+	rows := eval[[]homeMark](p, `Object.entries(JSON.parse(document.querySelector("#chart-marks").textContent)).map(([id, m]) => ({id, ...m}))`)
+	if len(rows) < 2 {
+		p.t.Fatalf("the chart has %d rows; too few to choose from", len(rows))
+	}
+	return rows
+}
+
+// limitsSay is the limits' answer once it has been worked out.
+func (p *tab) limitsSay() string {
+	p.t.Helper()
+	p.answered()
+	return plain(eval[string](p, `document.querySelector("#limits-answer").textContent`))
+}
 
 // Limits on the home page find the row that meets them and gives the most; where none
 // does, they name the nearest and by how much it is over, and a button loosens them.
@@ -15,38 +57,29 @@ func TestLimits(t *testing.T) {
 	s := theSite(t)
 	p := newTab(t, s.origin)
 	p.visit(s.url("index.html"))
-	type rowOf struct {
-		Name, Load string
-		Row        []*float64 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, output tok/s/GPU
-	}
-	rows := eval[map[string]rowOf](p, `JSON.parse(document.querySelector("#chart-marks").textContent)`)
-	if len(rows) < 2 {
-		t.Fatalf("the chart has %d rows; too few to choose from", len(rows))
-	}
-	var best, quickest rowOf
+	rows := p.homeMarks()
+	best, quickest := rows[0], rows[0]
 	for _, r := range rows {
 		if r.Row[0] == nil || r.Row[4] == nil {
 			t.Fatalf("%s at %s has no p50", r.Name, r.Load)
 		}
-		if best.Row == nil || *r.Row[8] > *best.Row[8] {
+		if *r.Row[8] > *best.Row[8] {
 			best = r
 		}
-		if quickest.Row == nil || *r.Row[4] < *quickest.Row[4] {
+		if *r.Row[4] < *quickest.Row[4] {
 			quickest = r
 		}
 	}
-	said := func() string {
-		p.answered()
-		return strings.ReplaceAll(eval[string](p, `document.querySelector("#limits-answer").textContent`), "\u00a0", " ")
-	}
-
+	of := eval[[]string](p, `(c => [c.dataset.model, c.dataset.shape])(document.querySelector("section.chart"))`)
 	p.choose("percentile", "p50")
 	p.enter("itl", "100000")
-	if got, want := said(), plain(best.Name+" at "+best.Load+" gives the most per GPU within ITL p50 ≤ 100000 ms: "); !strings.HasPrefix(got, want) {
-		t.Errorf("within a limit that all meet the page says\n%s\nwant: %s…", got, want)
+	want := plain(fmt.Sprintf("%s · %s at %s gives the most per GPU at %s within ITL p50 ≤ 100,000 ms: %s output tok/s/GPU (%s). All %d rows meet it.",
+		of[0], best.Name, best.Load, of[1], best.Line.PerGPU[0], best.Line.PerGPU[1], len(rows)))
+	if got := p.limitsSay(); got != want {
+		t.Errorf("within a limit that all meet the page says\n%s\nwant: %s", got, want)
 	}
-	if n := eval[int](p, `document.querySelectorAll("#within tbody tr").length`); n != min(len(rows), 20) {
-		t.Errorf("the table has %d rows; want %d", n, min(len(rows), 20))
+	if bold := eval[[]string](p, `[...document.querySelectorAll("#limits-answer strong")].map(e => e.textContent)`); len(bold) != 2 || bold[1] != best.Line.PerGPU[0] {
+		t.Errorf("bold in the answer: %q", bold)
 	}
 	if got := eval[string](p, `location.search`); got != "?itl=100000&at=p50" {
 		t.Errorf("the address holds %q", got)
@@ -58,27 +91,207 @@ func TestLimits(t *testing.T) {
 	// Just below the quickest row's own figure nothing is left.
 	tight := math.Floor(*quickest.Row[4]*100-1) / 100
 	p.enter("itl", fmt.Sprint(tight))
-	got := said()
+	got := p.limitsSay()
 	if want := plain(fmt.Sprintf("Nothing measured meets ITL p50 ≤ %v ms. Nearest: %s at %s, ITL p50 ", tight, quickest.Name, quickest.Load)); !strings.HasPrefix(got, want) {
 		t.Errorf("below every row the page says\n%s\nwant: %s…", got, want)
 	}
-	do(p, chromedp.Click("#within button"))
-	if got, want := said(), plain(quickest.Name+" at "+quickest.Load+" gives the most per GPU within ITL p50 ≤ "); !strings.HasPrefix(got, want) {
+	// The button names a round number, of two digits, in the percentile asked for.
+	if name := plain(eval[string](p, `document.querySelector("#loosen button").textContent`)); !regexp.MustCompile(`^Loosen ITL p50 to (\d\.\d|\d+) ms$`).MatchString(name) {
+		t.Errorf("the button says %q", name)
+	}
+	do(p, chromedp.Click("#loosen button"))
+	if got, want := p.limitsSay(), plain(of[0]+" · "+quickest.Name+" at "); !strings.HasPrefix(got, want) {
 		t.Errorf("loosened, the page says\n%s\nwant: %s…", got, want)
 	}
 
-	before := said()
+	before := p.limitsSay()
 	p.enter("ttft", "O3")
 	if got := eval[string](p, `document.querySelector("#ttft-problem").textContent`); got != "TTFT: “O3” is not a number above 0; write milliseconds, such as 200" {
 		t.Errorf("for O3 the page says %q", got)
 	}
-	if got := said(); got != before {
+	if !eval[bool](p, `(() => {
+		const problem = document.querySelector("#ttft-problem").getBoundingClientRect();
+		return [...document.querySelectorAll(".limits :is(input, select)")].every(e => e.getBoundingClientRect().bottom <= problem.top);
+	})()`) {
+		t.Error("the problem stands between the fields, not on its own row")
+	}
+	if got := p.limitsSay(); got != before {
 		t.Errorf("a bad value replaced the last good answer by %q", got)
+	}
+	p.visit(s.url("index.html") + "?at=p75")
+	if got := eval[string](p, `document.querySelector("#percentile-problem").textContent`); got != "Percentile p75 is not known and was left out." {
+		t.Errorf("for at=p75 in the address the page says %q", got)
 	}
 	for _, trouble := range p.noted() {
 		t.Error(trouble)
 	}
 }
 
-// plain writes ordinary spaces for those that do not break.
-func plain(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
+// While limits hold, the answer without them is gone and the table holds of each cell
+// the best row within them, the nearest outside, and apart from both the rows without
+// the percentile: these never rank, and say which percentile they show.
+func TestLimitsRegroupTheTable(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("index.html"))
+	rows := p.homeMarks()
+	var known []float64
+	var candidates []tradeoff.Candidate
+	for _, r := range rows {
+		candidates = append(candidates, r.candidate())
+		if r.Row[3] != nil {
+			known = append(known, *r.Row[3])
+		}
+	}
+	if len(known) < 2 {
+		t.Fatalf("%d rows have a TTFT p99; too few to part", len(known))
+	}
+	slices.Sort(known)
+	most := math.Ceil(known[len(known)/2-1])
+	choice := tradeoff.Choose(candidates, []tradeoff.Limit{{Figure: "ttft_ms", Permille: 990, Max: most}})
+	bestOfCells := func(places []int) (ids []string) {
+		seen := map[string]bool{}
+		for _, i := range places {
+			if r := rows[i]; !seen[r.Line.Recipe] {
+				seen[r.Line.Recipe] = true
+				ids = append(ids, r.ID)
+			}
+		}
+		return ids
+	}
+	table := func() map[string][]string {
+		return eval[map[string][]string](p, `Object.fromEntries([...document.querySelector("table.cells").tBodies].filter(b => !b.hidden && b.id !== "unmeasured")
+			.map(b => [b.rows[0].textContent.split(" · ")[0], [...b.rows].slice(1).map(r => r.dataset.row)]))`)
+	}
+	built := table()
+
+	p.enter("ttft", fmt.Sprint(most))
+	said := p.limitsSay()
+	meet := fmt.Sprintf("%d of %d rows ", len(choice.Met), len(rows))
+	if !strings.Contains(said, meet) {
+		t.Errorf("the page says %q; natively %s meet it", said, meet)
+	}
+	if n := len(choice.Lower); n > 0 {
+		if want := fmt.Sprintf("; %d more meet it as far as p9", n); !strings.Contains(said, want) || !strings.Contains(said, "(too few samples for p99)") {
+			t.Errorf("the page says %q; want …%s", said, want)
+		}
+	}
+	if eval[bool](p, `document.querySelector("#unlimited").checkVisibility()`) {
+		t.Error("the answer without limits still stands")
+	}
+	got := table()
+	if want := bestOfCells(choice.Met); !slices.Equal(got["Within your limits"], want) {
+		t.Errorf("within the limits stand %v; want %v", got["Within your limits"], want)
+	}
+	if want := bestOfCells(choice.Lower); !slices.Equal(got["Not known at p99"], want) {
+		t.Errorf("not known at p99 are %v; want %v", got["Not known at p99"], want)
+	}
+	if len(got["Outside your limits"]) == 0 || len(got) > 3 {
+		t.Errorf("the groups are %v", got)
+	}
+	cells := func(group string) [][]string {
+		return eval[[][]string](p, fmt.Sprintf(`[...document.querySelector("table.cells").tBodies].filter(b => b.rows[0].textContent.startsWith(%q))
+			.flatMap(b => [...b.rows].slice(1).map(r => [r.cells[0].textContent, r.cells[7].textContent]))`, group))
+	}
+	for _, c := range cells("Within") {
+		if !regexp.MustCompile(`^\d+=?$|^—$`).MatchString(c[0]) || strings.Contains(c[1], "↑") {
+			t.Errorf("within the limits a row has rank %q and TTFT p99 %q", c[0], c[1])
+		}
+	}
+	for _, c := range cells("Not known") {
+		if c[0] != "—" || !regexp.MustCompile(`^[\d,.]+ \(p9[05]\)|^[\d,.]+ \(p50\)`).MatchString(c[1]) {
+			t.Errorf("without a p99 a row has rank %q and TTFT %q", c[0], c[1])
+		}
+	}
+	for _, c := range cells("Outside") {
+		if c[0] != "—" || !regexp.MustCompile(`^[\d,.]+ ↑.* over by [\d,.]+$`).MatchString(c[1]) {
+			t.Errorf("outside the limits a row has rank %q and TTFT p99 %q", c[0], c[1])
+		}
+	}
+	for _, width := range []int{320, 1280} {
+		p.show(width, "dark")
+		for _, f := range p.axe() {
+			t.Errorf("%d px: %s", width, f)
+		}
+		if wide := eval[int](p, `document.documentElement.scrollWidth`); wide > width {
+			t.Errorf("%d px: the page is %d px wide", width, wide)
+		}
+	}
+
+	eval[chromedp.Void](p, `(e => { e.value = ""; e.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#ttft"))`)
+	p.answered()
+	if got := table(); fmt.Sprint(got) != fmt.Sprint(built) {
+		t.Errorf("without limits the table holds %v; built were %v", got, built)
+	}
+	if !eval[bool](p, `document.querySelector("#unlimited").checkVisibility()`) {
+		t.Error("without limits their absence is not answered")
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+}
+
+// Where no row has the percentile, the best is held to the highest that it has, and the
+// answer says so.
+func TestLimitsWithoutThePercentile(t *testing.T) {
+	s := theSite(t)
+	page, err := os.ReadFile(filepath.Join(s.dir, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := regexp.MustCompile(`(id="chart-marks">)(.*?)(</script>)`).FindSubmatchIndex(page)
+	if data == nil {
+		t.Fatal("the home page has no rows")
+	}
+	var marks map[string]map[string]any
+	if err := json.Unmarshal(page[data[4]:data[5]], &marks); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range marks {
+		m["row"].([]any)[3] = nil // TTFT p99
+	}
+	without, err := json.Marshal(marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, origin := serve(tamper(s, string(page[data[4]:data[5]]), string(without)), base)
+	defer server.Close()
+	p := newTab(t, origin)
+	p.visit(origin + base)
+	rows := p.homeMarks()
+	best := rows[0]
+	for _, r := range rows {
+		if *r.Row[8] > *best.Row[8] {
+			best = r
+		}
+	}
+	p.enter("ttft", "1000000")
+	said := p.limitsSay()
+	if !strings.Contains(said, plain(best.Name+" at "+best.Load)+" gives the most") {
+		t.Errorf("the page says %q; %s gives the most", said, best.Name)
+	}
+	if !regexp.MustCompile(`within TTFT p9[05] ≤ 1,000,000 ms \(no row has the samples for p99\): `).MatchString(said) {
+		t.Errorf("the page does not say to which percentile it held the answer: %q", said)
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+}
+
+// Without JavaScript no head offers to sort, and a line says what needs it.
+func TestHomeWithoutScripts(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	withoutScripts(p)
+	do(p, chromedp.Navigate(s.url("index.html")))
+	signs := eval[[]string](p, `[...new Set([...document.querySelectorAll("[aria-sort] button")].map(b => getComputedStyle(b, "::after").content))]`)
+	if !slices.Equal(signs, []string{"none"}) {
+		t.Errorf("heads that cannot sort bear %q", signs)
+	}
+	if text := eval[string](p, `document.querySelector("main").innerText`); !strings.Contains(text, "Limits on TTFT and ITL, sorting and what a mark tells need JavaScript") {
+		t.Error("no line says what needs JavaScript")
+	}
+}
+
+// plain writes ordinary spaces for those that do not break, and no word joiners.
+func plain(s string) string { return strings.NewReplacer("\u00a0", " ", "\u2060", "").Replace(s) }
