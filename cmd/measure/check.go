@@ -10,7 +10,6 @@ import (
 
 	"rowproof/internal/gate"
 	"rowproof/internal/row"
-	"rowproof/internal/rowfile"
 )
 
 const (
@@ -63,7 +62,7 @@ func check(_ context.Context, args []string, s streams) int {
 	files := make([]checkedFile, 0, fs.NArg())
 	for _, name := range fs.Args() {
 		f := checkedFile{File: name, Rows: []checkedRow{}}
-		b, err := rowfile.Load(name)
+		b, err := loadReport(name)
 		if err != nil {
 			f.Error = err.Error()
 			fmt.Fprintf(s.err, "measure check: %v\n", err)

@@ -15,11 +15,16 @@ func nearestFlag(fs *pflag.FlagSet, name string, but []string) string {
 			names = append(names, f.Name)
 		}
 	})
-	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	nearestFirst(name, names)
 	if len(names) == 0 || distance(name, names[0]) > max(1, len(name)/3) {
 		return ""
 	}
 	return "--" + names[0] + " may be meant; "
+}
+
+// nearestFirst sorts names by how like one they are.
+func nearestFirst(name string, names []string) {
+	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
 // distance is how many letters must be put in, taken out or changed to make b of a.

@@ -9,9 +9,11 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"rowproof/data"
 	"rowproof/internal/gate"
 	"rowproof/internal/rowfile"
 )
@@ -38,20 +40,15 @@ func publish(_ context.Context, args []string, s streams) int {
 		fmt.Fprintln(s.err, "measure publish: no FILE was named; want the PREFIX.json of a run, such as: "+publishExample)
 		return exitUsage
 	}
-	if info, err := os.Stat(filepath.Join(*root, "data")); err != nil || !info.IsDir() {
-		fmt.Fprintf(s.err, "measure publish: --root %s: no folder data in it; want the folder that holds data/, content/ and site/\n", *root)
-		return exitUsage
-	}
-	known, err := rowfile.ReadPublished(os.DirFS(*root), rowsDir)
-	if err != nil {
+	p := publication{root: *root, single: *single, code: exitFailed}
+	if err := p.open(); err != nil {
 		return complain(s, "publish", exitFailed, []string{err.Error()})
 	}
-	p := publication{root: *root, single: *single, known: known}
 	for _, name := range flags.Args() {
 		p.add(name)
 	}
 	if len(p.refusals) > 0 {
-		return complain(s, "publish", exitFailed, p.refusals)
+		return complain(s, "publish", p.code, p.refusals)
 	}
 	if err := p.write(); err != nil {
 		return complain(s, "publish", exitFailed, []string{err.Error() + "; nothing was published"})
@@ -71,11 +68,27 @@ func countOf(n int, noun string) string {
 
 // publication gathers what would be written, and every reason not to.
 type publication struct {
-	root     string
-	single   bool
-	known    *rowfile.Published
-	reports  []placed
-	refusals []string
+	root      string
+	single    bool
+	known     *rowfile.Published
+	catalogue fs.FS // the root's data/; this binary's where the root is none
+	reports   []placed
+	refusals  []string
+	code      int // to exit with when there are refusals
+}
+
+// open reads what is published. A root that is none is refused, and the files are judged
+// all the same, against the catalogue in this binary.
+func (p *publication) open() (err error) {
+	p.catalogue = os.DirFS(filepath.Join(p.root, "data"))
+	if info, err := os.Stat(filepath.Join(p.root, "data")); err != nil || !info.IsDir() {
+		p.refusals = append(p.refusals, fmt.Sprintf("--root %s: no folder data in it; want the folder that holds data/, content/ and site/", p.root))
+		p.code, p.catalogue = exitUsage, data.FS
+		p.known = &rowfile.Published{Corpus: gate.NewCorpus(), Files: map[string]string{}}
+		return nil
+	}
+	p.known, err = rowfile.ReadPublished(os.DirFS(p.root), rowsDir)
+	return err
 }
 
 // placed is one report as it will stand.
@@ -96,7 +109,7 @@ func (p *publication) refuse(where, reason string) {
 
 // add judges one file, and prepares it if nothing speaks against it.
 func (p *publication) add(name string) {
-	b, err := rowfile.Load(name)
+	b, err := loadReport(name)
 	if err != nil {
 		p.refusals = append(p.refusals, printable(err.Error()))
 		return
@@ -127,9 +140,9 @@ func (p *publication) judgeReport(name string, b *rowfile.Bundle) {
 	case !rowfile.ValidRecipe(b.Report.Recipe):
 		// Told among the problems of its form, with the line.
 	default:
-		file := path.Join("data/cells", b.Report.Recipe+".yaml")
-		if _, err := os.Stat(filepath.Join(p.root, filepath.FromSlash(file))); err != nil {
-			p.refuse(name, fmt.Sprintf("its recipe %s is not in the catalogue: no %s", b.Report.Recipe, file))
+		file := path.Join("cells", b.Report.Recipe+".yaml")
+		if _, err := fs.Stat(p.catalogue, file); err != nil {
+			p.refuse(name, fmt.Sprintf("its recipe %s is not in the catalogue: no data/%s%s", b.Report.Recipe, file, p.near(b.Report.Recipe)))
 		}
 	}
 	for _, problem := range b.Problems {
@@ -141,6 +154,19 @@ func (p *publication) judgeReport(name string, b *rowfile.Bundle) {
 	if b.NoEvidence != "" {
 		p.refuse(name, "evidence: "+b.NoEvidence)
 	}
+}
+
+// near names the recipes in the catalogue that are most like one that is not.
+func (p *publication) near(recipe string) string {
+	files, err := fs.Glob(p.catalogue, "cells/*/*/*/*.yaml")
+	if err != nil || len(files) == 0 {
+		return ""
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(strings.TrimPrefix(f, "cells/"), ".yaml")
+	}
+	nearestFirst(recipe, files)
+	return "; nearest: " + strings.Join(files[:min(3, len(files))], ", ")
 }
 
 func (p *publication) judgeRow(name string, b *rowfile.Bundle, i int) {

@@ -17,7 +17,7 @@ func client(in *Input) Result {
 	if in.Row.Proof.Source != nil {
 		return notApplicable("imported: the tool's own name and clock stand beside the figures")
 	}
-	if in.Report.Simulated() {
+	if in.Report.Simulated() || in.Evidence != nil && in.Evidence.Simulated() {
 		return fail("simulated rows are not publishable: they are of the embedded engine and measure nothing")
 	}
 	f, c := &in.Row.Figures, &in.Row.Counts

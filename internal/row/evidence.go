@@ -1,5 +1,7 @@
 package row
 
+import "strings"
+
 // Evidence is one line of a report's evidence file: the run's own line first
 // (Row = -1), then one a row, written when that row completes. It keeps what a later
 // gate may ask of rows measured today.
@@ -13,6 +15,21 @@ type Evidence struct {
 	Capture []CaptureStats    `json:"capture,omitempty"` // one a repeat
 	Raw     []RawText         `json:"raw,omitempty"`     // what tools and server printed, as it was
 	Unread  map[string]string `json:"unread,omitempty"`
+}
+
+// ours begins the names of the series that only the embedded engine exposes.
+const ours = "rowproof:"
+
+// Simulated says whether a reading shows the embedded engine, whatever it calls itself.
+func (e *Evidence) Simulated() bool {
+	for _, m := range e.Metrics {
+		for name := range m.Values {
+			if strings.HasPrefix(name, ours) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // When a reading was taken.

@@ -47,11 +47,29 @@ func SamplesFile(report string, i int) string {
 	return fmt.Sprintf("%s.%d.samples.jsonl.gz", strings.TrimSuffix(report, ".json"), i)
 }
 
+// LoadError says why there is no report to judge in a file.
+type LoadError struct {
+	Path string
+	Err  error
+}
+
+func (e *LoadError) Error() string { return e.Path + ": " + e.Err.Error() }
+
+func (e *LoadError) Unwrap() error { return e.Err }
+
 // Load reads a report and the files beside it from disk.
 func Load(file string) (*Bundle, error) {
 	b, err := LoadFS(os.DirFS(filepath.Dir(file)), filepath.Base(file))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Dir(file), err)
+		var path *fs.PathError
+		var form *LoadError
+		switch {
+		case errors.As(err, &path):
+			err = path.Err
+		case errors.As(err, &form):
+			err = form.Err
+		}
+		return nil, &LoadError{Path: file, Err: err}
 	}
 	b.Path = file
 	return b, nil
@@ -66,7 +84,7 @@ func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
 	}
 	root, r, problems, err := decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, &LoadError{Path: file, Err: err}
 	}
 	b := &Bundle{Path: file, Report: r, Problems: problems, Now: time.Now().UTC().Format(time.RFC3339)}
 	b.loadEvidence(fsys, EvidenceFile(file))
@@ -130,12 +148,8 @@ func (b *Bundle) Simulated() bool {
 		return true
 	}
 	for i := range b.Evidence {
-		for _, m := range b.Evidence[i].Metrics {
-			for name := range m.Values {
-				if strings.HasPrefix(name, "rowproof:") {
-					return true
-				}
-			}
+		if b.Evidence[i].Simulated() {
+			return true
 		}
 	}
 	return false
