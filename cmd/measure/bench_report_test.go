@@ -13,8 +13,8 @@ func ptr[T any](v T) *T { return &v }
 
 func TestNotesBeginWithTheSeedsWords(t *testing.T) {
 	w := row.Workload{Protocol: row.Passes, Prompts: row.Prompts{State: row.Cold}, Warmup: 2, Repeats: 1}
-	r := row.Row{Missing: map[string]string{"itl_decode_ms.p99": "99 samples, needs 100"}}
-	got := strings.Join(notes(&w, &r, row.SeedColumns{ITLP50: ptr(4.0)}, []string{simulatedNote}), "; ")
+	r := row.Row{Workload: w, Missing: map[string]string{"itl_decode_ms.p99": "99 samples; needs 100"}}
+	got := strings.Join(notes(&r, row.SeedColumns{ITLP50: ptr(4.0)}, "", []string{simulatedNote}), "; ")
 	if !strings.HasPrefix(got, "prompts=cold (a fresh prompt every iteration; prefill_tok_s prices prompt ingest); protocol=passes; ") {
 		t.Errorf("notes %s", got)
 	}
@@ -29,8 +29,8 @@ func TestNotesBeginWithTheSeedsWords(t *testing.T) {
 
 	w.Prompts.State, w.Prompts.SharedPrefix, w.Warmup = row.Warm, 64, 0
 	w.Protocol, w.Requests, w.Repeats = row.Sustained, ptr(int64(40)), 3
-	r.Counts.CachedTokens = ptr(int64(512))
-	got = strings.Join(notes(&w, &r, row.SeedColumns{}, nil), "; ")
+	r.Workload, r.Counts.CachedTokens = w, ptr(int64(512))
+	got = strings.Join(notes(&r, row.SeedColumns{}, "", nil), "; ")
 	if !strings.HasPrefix(got, "prompts=warm (") || !strings.Contains(got, "); shared_prefix=64; protocol=sustained; requests=40; repeats=3; cold start: no warm-up; cached_tok=512;") {
 		t.Errorf("notes %s", got)
 	}
@@ -79,7 +79,7 @@ func TestReasonsStayOnOneLine(t *testing.T) {
 		t.Errorf("reason %q", got)
 	}
 	// A server's own words stay as they are; the CSV quotes them.
-	if got := oneNote("a,b \"c\"\nd"); got != "a,b \"c\" d" {
+	if got := row.OneNote("a,b \"c\"\nd"); got != "a,b \"c\" d" {
 		t.Errorf("note %q", got)
 	}
 }

@@ -98,7 +98,7 @@ func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []strin
 	if reason := whyFailed(w, &c.Counts, m.samples, broken); reason != "" {
 		m.row.Status, m.row.Reason = row.StatusError, oneLine(s.o.secrets.scrub(reason))
 	}
-	m.row.Notes = notes(w, &m.row, m.seed, slices.Concat(observed(w, &m.row.Counts), stampNotes(s.stamps, &m.row.Counts), said, s.alone(w, &m.seed), s.extra))
+	m.row.Notes = notes(&m.row, m.seed, s.stamps, slices.Concat(said, s.alone(w, &m.seed), s.extra))
 }
 
 // alone remembers the rates at c=1, and says where there is none to divide by.

@@ -105,7 +105,7 @@ func TestBenchKeepsWhatItPrints(t *testing.T) {
 		if r["status"] != "ok" || r["reason"] != "" || r["speedup_vs_c1"] == "" {
 			t.Errorf("row %v", r)
 		}
-		if !strings.HasPrefix(r["notes"], coldNote+"; ") || !strings.HasSuffix(r["notes"], "; simulated: not a measurement") {
+		if !strings.HasPrefix(r["notes"], row.ColdNote+"; ") || !strings.HasSuffix(r["notes"], "; simulated: not a measurement") {
 			t.Errorf("notes %q", r["notes"])
 		}
 	}
@@ -175,12 +175,12 @@ func TestBenchRepeatPromptsAreServedFromTheCache(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	_, stdout, _ := quick(t, "--cells", "128:2", "--concurrency", "1", "--repeat-prompts", "--shared-prefix", "32")
 	warm := records(t, stdout)[0]
-	if !strings.HasPrefix(warm["notes"], warmNote+"; shared_prefix=32; ") || !strings.Contains(warm["notes"], "; cached_tok=112;") {
+	if !strings.HasPrefix(warm["notes"], row.WarmNote+"; shared_prefix=32; ") || !strings.Contains(warm["notes"], "; cached_tok=112;") {
 		t.Errorf("warm notes %q", warm["notes"])
 	}
 	_, stdout, _ = quick(t, "--cells", "128:2", "--concurrency", "1", "--shared-prefix", "32")
 	cold := records(t, stdout)[0]
-	if !strings.HasPrefix(cold["notes"], coldNote+"; shared_prefix=32; ") || !strings.Contains(cold["notes"], "; cached_tok=32;") {
+	if !strings.HasPrefix(cold["notes"], row.ColdNote+"; shared_prefix=32; ") || !strings.Contains(cold["notes"], "; cached_tok=32;") {
 		t.Errorf("cold notes %q", cold["notes"])
 	}
 }

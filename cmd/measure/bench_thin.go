@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -44,7 +43,7 @@ func thin(samples []row.Sample, seed uint64, limit int) (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("gaps kept of %d of %d requests drawn by the seed", len(samples)-dropped, len(samples)), nil
+	return row.KeptNote(len(samples)-dropped, len(samples)), nil
 }
 
 // withoutGaps puts first, last and counts in place of a request's gaps.
