@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"slices"
 
 	"rowproof/internal/render/format"
 	"rowproof/internal/row"
@@ -45,6 +46,16 @@ func cellOf(f tableFigure) cell { return cell{f.Figure, f.Interval} }
 func (s *site) marks(rows []*measured, perGPU column, heads []column, end float64) map[string]mark {
 	user := newColumn("", "tok/s per user, median", rows, (*measured).perUser)
 	gpu := newColumn("", "output tok/s/GPU", rows, (*measured).perGPU)
+	heads = slices.Clone(heads)
+	for i := range heads { // the built table's units, and decimals for rows of every load
+		var values []float64
+		for _, m := range rows {
+			if e := heads[i].pick(m); e.Value != nil {
+				values = append(values, *e.Value*heads[i].form.Scale)
+			}
+		}
+		heads[i].form.Decimals = format.Decimals(values)
+	}
 	out := make(map[string]mark, len(rows))
 	for _, m := range rows {
 		t := mark{Name: s.seriesName(m), Load: m.load(), Verdict: m.sign(), Address: s.opts.Base + m.address(), Row: m.limited()}
@@ -65,8 +76,9 @@ func (s *site) marks(rows []*measured, perGPU column, heads []column, end float6
 	return out
 }
 
-// line writes a row in the table's columns: heads are per user, TTFT p50 and p99, ITL
-// p50 and p99. p90 and p95 are written as the p99 beside which they stand.
+// line writes a row in the table's columns: per GPU, and heads, which are per user, TTFT
+// p50 and p99, ITL p50 and p99. p90 and p95 are written as the p99 in whose place they
+// stand.
 func (m *measured) line(perGPU column, heads []column, end float64) line {
 	var missing letters // the page's script says why a figure is missing
 	roof := m.roofFigure(&missing)
