@@ -62,7 +62,7 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		return exitFailed, err
 	}
 	if o.base == nil && o.model != "" {
-		return exitUsage, refuse(exitUsage, "%s", withoutServer(cat, o.model))
+		return exitUsage, refuse(exitUsage, "%s", withoutServer(cat, o.model, host.Devices(ctx)))
 	}
 	asItWas, err := takeRecipe(cat, o)
 	if err != nil {

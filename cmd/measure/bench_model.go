@@ -90,25 +90,66 @@ func holdRecipe(c *catalog.Catalog, recipe string, srv *server) error {
 }
 
 // withoutServer answers a MODEL that came without a server: the commands that would work.
-func withoutServer(c *catalog.Catalog, asked string) string {
+// devices are those of this host, as far as they are known.
+func withoutServer(c *catalog.Catalog, asked string, devices []row.Device) string {
 	const base = "http://127.0.0.1:8000"
 	var b strings.Builder
 	fmt.Fprintf(&b, "MODEL %s without --base-url: want the server that serves it\n", asked)
 	fmt.Fprintf(&b, "  measure bench %s --base-url %s\n", shellQuote(asked), base)
 	if _, id := c.ModelByName(asked); id != "" {
 		recipes := recipesOf(c, id)
-		for i, key := range recipes {
-			if i == 0 {
-				fmt.Fprintf(&b, "or by a recipe, which opens every gate:\n  %s\n  measure bench %s --base-url %s --recipe %s\n",
-					launchLine(id, c.Recipes[key]), shellQuote(asked), base, key)
-			} else if i == 1 {
-				fmt.Fprintf(&b, "other recipes: %s\n", strings.Join(recipes[1:], ", "))
+		here, device := onDevices(c, recipes, devices)
+		first := ""
+		switch {
+		case len(here) > 0:
+			first = here[0]
+			fmt.Fprintf(&b, "or by a recipe, which opens every gate; for %s, which this host has:\n", device)
+		case len(recipes) > 0:
+			first = recipes[0]
+			fmt.Fprintf(&b, "or by a recipe, which opens every gate; no device of this host is known, so choose the one for yours, such as:\n")
+		}
+		if first != "" {
+			r := c.Recipes[first]
+			fmt.Fprintf(&b, "  %s\n  measure bench %s --base-url %s --recipe %s\n", launchLine(id, r), shellQuote(asked), base, first)
+			if r.Weights.Repository == randomWeights {
+				fmt.Fprintf(&b, "(%s there is a folder in the working directory that holds the model's config.json and tokenizer: the weights are random)\n", id)
+			}
+			others := slices.DeleteFunc(recipes, func(key string) bool { return key == first })
+			for i, key := range others {
+				if i == 0 {
+					fmt.Fprintln(&b, "other recipes of it:")
+				}
+				fmt.Fprintf(&b, "  %s\n", key)
 			}
 		}
 	}
 	b.WriteString("or without MODEL, the embedded engine, simulated:\n  measure bench")
 	return b.String()
 }
+
+// onDevices are the recipes whose target these devices make, and the devices' name: as
+// many as the target takes, the largest such target first.
+func onDevices(c *catalog.Catalog, recipes []string, devices []row.Device) (here []string, name string) {
+	count := map[string]int64{}
+	for _, d := range devices {
+		count[d.Name]++
+	}
+	most := int64(0)
+	for _, key := range recipes {
+		t, ok := c.Target(strings.Split(key, "/")[1])
+		if !ok || count[t.Device] < t.Count || t.Count < most {
+			continue
+		}
+		if t.Count > most {
+			most, here = t.Count, nil
+		}
+		here, name = append(here, key), t.Device
+	}
+	return here, name
+}
+
+// randomWeights stands for a repository where the engine makes weights up.
+const randomWeights = "random"
 
 // recipesOf lists a model's recipes, those tuned for one user at a time first.
 func recipesOf(c *catalog.Catalog, model string) []string {
@@ -145,7 +186,7 @@ func launchLine(modelID string, r *row.Recipe) string {
 			}
 		default:
 			weights := r.Weights.Repository
-			if weights == "random" {
+			if weights == randomWeights {
 				weights = modelID // a folder of config and tokenizer in the working directory
 			}
 			w = strings.NewReplacer("{weights}", weights, "{port}", "8000").Replace(w)

@@ -51,3 +51,34 @@ func TestLaunchLineIsReadBackByAShell(t *testing.T) {
 		t.Errorf("%s\ngave %q, want %q (%v)", line, out, want, err)
 	}
 }
+
+// A model without a server is told the recipe of the devices that are here first.
+func TestModelWithoutAServerIsToldTheRecipeOfThisHost(t *testing.T) {
+	c, err := readCatalog(data.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h200 := row.Device{Name: "NVIDIA H200"}
+	for _, k := range []struct {
+		devices []row.Device
+		says    string
+	}{
+		{[]row.Device{h200, {Name: "NVIDIA A10"}}, "; for NVIDIA H200, which this host has:\n"},
+		{[]row.Device{{Name: "NVIDIA A10"}}, "choose the one for yours, such as:\n"},
+		{nil, "choose the one for yours, such as:\n"},
+	} {
+		got := withoutServer(c, "llama-3.1-8b", k.devices)
+		if !strings.Contains(got, k.says) {
+			t.Errorf("with %v:\n%s\nwant %q", k.devices, got, k.says)
+		}
+		if len(k.devices) == 2 && !strings.Contains(got, " --recipe llama-3.1-8b/h200-sxm/") {
+			t.Errorf("not the recipe of this host:\n%s", got)
+		}
+		if want := "(llama-3.1-8b there is a folder in the working directory that holds the model's config.json and tokenizer: the weights are random)\n"; !strings.Contains(got, want) {
+			t.Errorf("the folder of random weights is not explained:\n%s", got)
+		}
+		if lines := strings.Count(got, "\n  llama-3.1-8b/"); lines != len(recipesOf(c, "llama-3.1-8b"))-1 {
+			t.Errorf("%d other recipes a line:\n%s", lines, got)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	}
 	problems = append(problems, call.resolve(known)...)
 	if q.Model != nil && q.Target != nil || call.recipe == "" {
-		problems = append(problems, q.Wrong()...)
+		problems = append(problems, call.wrong(known)...)
 	}
 	if len(problems) > 0 {
 		return complain(s, "ceiling", exitUsage, append(problems, "See: measure ceiling --help"))
@@ -90,6 +90,30 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	}
 	call.print(s.out, answer)
 	return exitOK
+}
+
+// wrong lists what is wrong with the question, with what would be accepted of a layout.
+func (call *ceilingCall) wrong(known *catalog.Catalog) []string {
+	q := &call.query
+	problems := q.Wrong()
+	if q.Model == nil || q.Target == nil || call.recipe != "" {
+		return problems
+	}
+	tp := fmt.Sprintf("tp %d: ", q.Filled().TP)
+	for i, p := range problems {
+		rest, isLayout := strings.CutPrefix(p, tp)
+		_, more := known.Target(call.target + "-x2")
+		switch {
+		case !isLayout:
+		case !call.changed("tp"):
+			problems[i] = fmt.Sprintf("%s%s; without --tp it is all %d devices of --target %s", tp, rest, q.Target.Count, call.target)
+		case q.TP > q.Target.Count && q.Target.Count == 1 && more:
+			problems[i] = fmt.Sprintf("%s; want --target %s-x%d, or --tp 1", p, call.target, q.TP)
+		case q.TP > q.Target.Count:
+			problems[i] = fmt.Sprintf("%s; want --tp of at most %d", p, q.Target.Count)
+		}
+	}
+	return problems
 }
 
 // length is a count that may be 0 and as long as any context.
@@ -180,7 +204,9 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 		}
 	}
 	if known.Recipes[call.recipe] == nil {
-		return append(problems, "no recipe "+call.recipe+"; there are: "+strings.Join(sortedKeys(known.Recipes), ", "))
+		there := sortedKeys(known.Recipes)
+		nearestFirst(call.recipe, there)
+		return append(problems, "no recipe "+call.recipe+"; there are, nearest first:\n  "+strings.Join(there, "\n  "))
 	}
 	base, _, why := tradeoff.Query(tradeoff.Catalog(*known), call.recipe)
 	if why != "" {
@@ -216,6 +242,9 @@ func (call *ceilingCall) print(w io.Writer, a roofline.Answer) {
 		where = fmt.Sprintf("%d of %s", q.TP, q.Target.Name)
 	}
 	load := fmt.Sprintf("%s with %s cached tokens each", count(q.Batch, "sequence"), roofline.Number(float64(q.Context)))
+	if a.Fits != nil && !*a.Fits {
+		fmt.Fprint(w, "Does not fit. ")
+	}
 	fmt.Fprintf(w, "%s on %s, %s weights, %s KV, %s: ", q.Model.Name, where, q.WeightDtype, q.KVDtype, load)
 	if a.DecodeStepMS == nil {
 		fmt.Fprintf(w, "not computable: %s.\n", a.Missing["decode_step_ms"])

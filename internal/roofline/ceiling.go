@@ -372,10 +372,30 @@ func layout(q Query) string {
 	}
 	for _, l := range q.Model.Architecture.Layers {
 		if l.Attention.Heads%q.TP != 0 {
-			return "tp " + itoa(q.TP) + ": " + itoa(l.Attention.Heads) + " heads do not part so"
+			return "tp " + itoa(q.TP) + ": " + itoa(l.Attention.Heads) + " heads do not part so; tp of " + parts(&q) + " would"
 		}
 	}
 	return ""
+}
+
+// parts lists the layouts of so many devices as the target has, or of fewer, into which
+// every layer's heads part.
+func parts(q *Query) string {
+	s := ""
+	for tp := int64(1); tp <= q.Target.Count; tp++ {
+		even := true
+		for _, l := range q.Model.Architecture.Layers {
+			even = even && l.Attention.Heads%tp == 0
+		}
+		if !even {
+			continue
+		}
+		if s != "" {
+			s += ", "
+		}
+		s += itoa(tp)
+	}
+	return s
 }
 
 func unknownDtype(what, found string, accepted []string) string {

@@ -303,7 +303,7 @@ func TestMissing(t *testing.T) {
 		{"mix", "decode_tok_s", "weight dtype q4_k_m is a mix whose size only the file's tensors tell", Query{Model: llama8b(), Target: h100(), WeightDtype: "q4_k_m"}},
 		{"kv dtype", "kv_bytes_per_token", `KV dtype "fp3" is not known; there are: bf16, fp16, fp8, fp8_e4m3, fp8_e5m2, q8_0`, Query{Model: llama8b(), Target: h100(), KVDtype: "fp3"}},
 		{"tp", "decode_step_ms", "tp 3: the target has 1 device", Query{Model: llama8b(), Target: h100(), TP: 3}},
-		{"odd tp", "decode_step_ms", "tp 3: 32 heads do not part so", Query{Model: llama8b(), Target: mi300x(8), TP: 3}},
+		{"odd tp", "decode_step_ms", "tp 3: 32 heads do not part so; tp of 1, 2, 4, 8 would", Query{Model: llama8b(), Target: mi300x(8), TP: 3}},
 		{"no prompt", "prefill_ms", "no prompt length was given: --isl", Query{Model: llama8b(), Target: h100()}},
 		{"all cached", "prefill_ms", "cached 64 of a prompt of 64: at least one token is computed", Query{Model: llama8b(), Target: h100(), ISL: 64, Cached: 64}},
 		{"no length", "max_concurrency", "no length was given: --context, or --isl and --osl", Query{Model: llama8b(), Target: h100()}},
