@@ -171,7 +171,7 @@ export function limits(unlimited: HTMLElement, chart: HTMLElement, marks: Record
 }
 
 function within(limits: Limit[]): string {
-  return limits.map((l) => `${l.name} ${p(l.permille)} ≤ ${quantity(plain(l.most), "ms")}`).join(" and ");
+  return limits.map((l) => `${l.name} ${p(l.permille)} ≤\u00a0${quantity(plain(l.most), "ms")}`).join(" and ");
 }
 
 function howMany(n: number, of: number): string {
