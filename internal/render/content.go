@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
@@ -99,4 +100,24 @@ func (*blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		w.WriteString("</code></pre></div>\n")
 		return ast.WalkSkipChildren, nil
 	})
+	r.Register(tables.KindTable, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			w.WriteString("</table></section>\n")
+			return ast.WalkContinue, nil
+		}
+		w.WriteString(`<section class="scroll" tabindex="0" aria-label="`)
+		w.Write(util.EscapeHTML([]byte(heading(n, source))))
+		w.WriteString("\"><table>\n")
+		return ast.WalkContinue, nil
+	})
+}
+
+// heading is the text of the last heading before a block, which names its region.
+func heading(n ast.Node, source []byte) string {
+	for ; n != nil; n = n.PreviousSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			return "Table: " + plain(h, source)
+		}
+	}
+	return "Table"
 }
