@@ -21,6 +21,9 @@ const (
 	statusError = row.StatusError
 )
 
+// mostKinds of unknown content are named.
+const mostKinds = 5
+
 // Samples parses what came back into one sample a request, in order, with times in
 // whole µs. It also puts the exact number of content chunks under another's stamp, and
 // without one, in place of the capture's own upper bounds, and adds to its notes.
@@ -66,13 +69,17 @@ func Samples(c *loadgen.Capture) []row.Sample {
 			}
 		}
 		for _, k := range r.unknown {
-			if !slices.Contains(kinds, k) {
+			if len(kinds) < 1000 && !slices.Contains(kinds, k) {
 				kinds = append(kinds, k)
 			}
 		}
 	}
 	c.Stats.SharedStamps, c.Stats.Unstamped = shared, unstamped
-	for _, k := range kinds {
+	for i, k := range kinds {
+		if i == mostKinds {
+			c.Notes = append(c.Notes, "and content parts of "+strconv.Itoa(len(kinds)-i)+" more types")
+			break
+		}
 		c.Notes = append(c.Notes, "content parts of type "+visible([]byte(k), 40)+" are unknown and were counted as content")
 	}
 	return out
@@ -113,27 +120,6 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// whole is a count. A number that is no count reads as nil and never as 0.
-type whole int64
-
-func (w *whole) UnmarshalJSON(b []byte) error {
-	f, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || f < 0 || f != float64(int64(f)) || f > 1<<53 {
-		*w = -1
-		return nil
-	}
-	*w = whole(f)
-	return nil
-}
-
-func (w *whole) value() *int64 {
-	if w == nil || *w < 0 {
-		return nil
-	}
-	v := int64(*w)
-	return &v
-}
-
 // chunk is the part of a completion chunk that matters here.
 type chunk struct {
 	Object  string `json:"object"`
@@ -159,6 +145,10 @@ type delta struct {
 // read understands one response.
 func read(o *loadgen.Outcome) *reading {
 	r := new(reading)
+	if redirects(o.HTTPStatus) {
+		r.failure = redirected(o.HTTPStatus, o.Header.Get("Location"))
+		return r
+	}
 	if o.HTTPStatus != 0 && o.HTTPStatus != 200 {
 		r.failure = "HTTP " + strconv.Itoa(o.HTTPStatus) + ": " + saidBy(o.Body)
 		return r
@@ -167,7 +157,12 @@ func read(o *loadgen.Outcome) *reading {
 		r.failure = orElse(o.Err, "no answer came")
 		return r
 	}
-	s := parseStream(o.Body)
+	most := loadgen.MostChunks(o.Call.OSL)
+	s := parseStream(o.Body, int(most))
+	if s.more {
+		r.failure = "the answer passed " + itoa(most) + " events: 4 for each token asked for and 1024 beside"
+		return r
+	}
 	done, whyEnd := r.events(o, s)
 	for _, e := range s.errors {
 		if json.Valid(e) && bytes.HasPrefix(e, []byte{'{'}) && r.failure == "" {
@@ -404,8 +399,17 @@ func (r *reading) sample(o *loadgen.Outcome, zero int64) row.Sample {
 	if r.ids {
 		s.TokensFrom = row.TokensIDs
 	}
-	if u := r.usage; u != nil && !o.Cut {
-		r.fillUsage(&s, u, sum)
+	if o.Cut {
+		return s
+	}
+	if why := r.impossible(r.usage, o.Call.ISL, o.Call.OSL, sum); why != "" {
+		if r.failure == "" { // else that is the reason
+			s.Status, s.Reason = statusError, why
+		}
+		return s
+	}
+	if r.usage != nil {
+		r.fillUsage(&s, r.usage, sum)
 	}
 	return s
 }

@@ -26,7 +26,7 @@ const (
 // Server is what a server says of itself.
 type Server struct {
 	Engine  string // VLLM, SGLang, Embedded, or "unknown: " and why
-	Version string // letter for letter; "" when the server does not say
+	Version string // letter for letter, but for what can't be shown; "" when the server does not say
 	Models  []ServedModel
 	Info    json.RawMessage // SGLang's /server_info as it came; nil elsewhere
 	Metrics bool            // /metrics answers
@@ -82,6 +82,14 @@ func (e *NotOpenAIError) Error() string {
 	return s
 }
 
+// RedirectError says that the server sends its callers elsewhere.
+type RedirectError struct {
+	URL  string // that was asked
+	Said string // where to, in words
+}
+
+func (e *RedirectError) Error() string { return "GET " + e.URL + " " + e.Said }
+
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
 }
@@ -129,12 +137,13 @@ type prober struct {
 const longestProbe = 15 * time.Second
 
 // Probe asks the server at base what it is; each answer may take timeout, and no longer
-// than 15 s. The errors *NoServerError, *SilentError, *AccessError and *NotOpenAIError
-// tell what a user can do about it; anything else that is missing is in Unread.
+// than 15 s. The errors *NoServerError, *SilentError, *AccessError,
+// *RedirectError and *NotOpenAIError tell what a user can do about it; anything else that is missing is in Unread.
 func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool, timeout time.Duration) (Server, error) {
 	wait := min(timeout, longestProbe)
 	p := &prober{base: base, header: header, wait: wait, client: &http.Client{
-		Timeout: wait,
+		Timeout:       wait,
+		CheckRedirect: stay,
 		Transport: &http.Transport{
 			Proxy:           nil, // what is asked is the server, not a proxy
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: insecure},
@@ -143,7 +152,7 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 	defer p.client.CloseIdleConnections()
 	s := Server{Unread: map[string]string{}}
 
-	body, status, err := p.get(ctx, "/v1/models")
+	body, status, location, err := p.get(ctx, "/v1/models")
 	var silent *SilentError
 	switch {
 	case errors.As(err, &silent):
@@ -152,6 +161,8 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 		return s, &NoServerError{URL: base.Redacted(), Err: err}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return s, &AccessError{URL: p.url("/v1/models"), Status: status, Sent: header.Get("Authorization") != ""}
+	case redirects(status):
+		return s, &RedirectError{URL: p.url("/v1/models"), Said: redirected(status, location)}
 	case status != http.StatusOK || !s.models(body):
 		return s, &NotOpenAIError{URL: p.url("/v1/models"), Status: status, Said: saidBy(body)}
 	}
@@ -227,7 +238,7 @@ func versionIn(body []byte) string {
 	if json.Unmarshal(body, &v) != nil {
 		return ""
 	}
-	return v.Version
+	return visible([]byte(v.Version), 100)
 }
 
 func (p *prober) url(path string) string {
@@ -239,10 +250,13 @@ func (p *prober) url(path string) string {
 
 // ask gets a path that need not exist; nil when it does not answer 200.
 func (p *prober) ask(ctx context.Context, s *Server, path string) []byte {
-	body, status, err := p.get(ctx, path)
+	body, status, location, err := p.get(ctx, path)
 	switch {
 	case err != nil:
 		s.Unread[path] = inWords(err)
+		return nil
+	case redirects(status):
+		s.Unread[path] = redirected(status, location)
 		return nil
 	case status != http.StatusOK:
 		s.Unread[path] = "HTTP " + strconv.Itoa(status)
@@ -254,12 +268,12 @@ func (p *prober) ask(ctx context.Context, s *Server, path string) []byte {
 	return body
 }
 
-func (p *prober) get(ctx context.Context, path string) ([]byte, int, error) {
+func (p *prober) get(ctx context.Context, path string) (body []byte, status int, location string, err error) {
 	accepted := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { accepted = true }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url(path), nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	for k, v := range p.header {
 		req.Header[http.CanonicalHeaderKey(k)] = v
@@ -270,11 +284,11 @@ func (p *prober) get(ctx context.Context, path string) ([]byte, int, error) {
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return nil, 0, p.late(ctx, err, accepted)
+		return nil, 0, "", p.late(ctx, err, accepted)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	return body, resp.StatusCode, p.late(ctx, err, accepted)
+	body, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	return body, resp.StatusCode, resp.Header.Get("Location"), p.late(ctx, err, accepted)
 }
 
 // late puts the passing of the probe's own time into words.

@@ -22,13 +22,15 @@ type stream struct {
 	// errors are lines of a field "error", which the grammar does not know and which
 	// some servers send a failure by. Each holds the line's value.
 	errors [][]byte
+	more   bool // there are more events than were wanted; what follows was not read
 }
 
 // parseStream takes a complete body apart by the WHATWG event-stream grammar: an
 // optional byte order mark; lines ended by CR LF, LF or CR; comments; fields with at
 // most one space dropped after the colon; events ended by a blank line. What the
-// grammar ignores and a reader may still need is kept beside the events.
-func parseStream(body []byte) stream {
+// grammar ignores and a reader may still need is kept beside the events. It reads no
+// more than most of them.
+func parseStream(body []byte, most int) stream {
 	var s stream
 	pos := 0
 	if bytes.HasPrefix(body, []byte("\xEF\xBB\xBF")) {
@@ -39,6 +41,10 @@ func parseStream(body []byte) stream {
 	for pos < len(body) {
 		line, next, ended := cutLine(body, pos)
 		pos = next
+		if len(s.events)+len(s.errors) > most {
+			s.more = true
+			return s
+		}
 		if len(line) == 0 && ended {
 			if has {
 				s.events = append(s.events, e)

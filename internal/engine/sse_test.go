@@ -23,7 +23,7 @@ func TestParseStreamFollowsTheGrammar(t *testing.T) {
 		{"two at once", "data: a\n\ndata: b\n\n", []string{"a", "b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := parseStream([]byte(c.body))
+			s := parseStream([]byte(c.body), 1<<30)
 			var got []string
 			for _, e := range s.events {
 				got = append(got, string(e.data))
@@ -46,7 +46,7 @@ func TestEventEndsWithItsDataLine(t *testing.T) {
 		"data: a\ndata: b\n\n":              "data: a\ndata: b\n",
 		": x\n\nevent: e\ndata: a\n: y\n\n": ": x\n\nevent: e\ndata: a\n",
 	} {
-		s := parseStream([]byte(body))
+		s := parseStream([]byte(body), 1<<30)
 		if len(s.events) != 1 {
 			t.Fatalf("%q: %d events", body, len(s.events))
 		}
@@ -63,7 +63,7 @@ func TestBodyEndsInsideAnEvent(t *testing.T) {
 		"data: a\nid":      true,
 		"data: a\n: hello": false,
 	} {
-		s := parseStream([]byte(body))
+		s := parseStream([]byte(body), 1<<30)
 		if len(s.events) != 0 || s.open == nil || string(s.open.data) != "a" || s.cut != cut {
 			t.Errorf("%q: %+v", body, s)
 		}
@@ -74,7 +74,7 @@ func FuzzParseStream(f *testing.F) {
 	f.Add("data: a\r\n\r\n: c\ndata:b\n\n")
 	f.Add("\ufeffdata\n\nerror: {}\n\ndata: [DONE]")
 	f.Fuzz(func(t *testing.T, body string) {
-		s := parseStream([]byte(body))
+		s := parseStream([]byte(body), 1<<30)
 		last := int64(0)
 		for _, e := range s.events {
 			if e.end <= last || e.end > int64(len(body)) {

@@ -18,6 +18,8 @@ const (
 	metricsTimeout = 2 * time.Second
 	metricsBytes   = 16 << 20 // of one answer
 	metricsSeries  = 20000    // of one answer
+	metricsName    = 1 << 10  // of a series with its labels; longer ones are left out
+	metricsHeld    = 64 << 20 // of all that is kept of one row
 )
 
 // scraper reads a server's metrics over a connection of its own.
@@ -31,12 +33,16 @@ func newScraper(ref ServerRef) *scraper {
 	return &scraper{
 		url:    metricsURL(ref.Base),
 		header: ref.Header,
-		client: &http.Client{Timeout: metricsTimeout, Transport: &http.Transport{
+		client: &http.Client{Timeout: metricsTimeout, CheckRedirect: stay, Transport: &http.Transport{
 			Proxy:           nil, // the server itself is asked
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: ref.Insecure},
 		}},
 	}
 }
+
+// stay keeps the scraper at the server it was given: a redirect would carry the key to
+// wherever an answer says.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func metricsURL(base *url.URL) string {
 	u := *base
@@ -66,6 +72,9 @@ func (s *scraper) scrape(ctx context.Context, keep func(name string) bool) (map[
 	body, err := io.ReadAll(io.LimitReader(resp.Body, metricsBytes))
 	if err != nil {
 		return nil, fmt.Errorf("GET /metrics: %w", err)
+	}
+	if to, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
+		return nil, fmt.Errorf("GET /metrics answered %d to %s; redirects are not followed, name the server itself", resp.StatusCode, strconv.QuoteToASCII(to.Scheme+"://"+to.Host))
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("GET /metrics answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
@@ -97,6 +106,9 @@ func parseMetrics(text string, keep func(name string) bool) map[string]float64 {
 			}
 			end += n
 		}
+		if end > metricsName {
+			continue
+		}
 		f := strings.Fields(line[end:])
 		if len(f) == 0 || len(f) > 2 { // a time may follow the value
 			continue
@@ -105,7 +117,7 @@ func parseMetrics(text string, keep func(name string) bool) map[string]float64 {
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
-		out[line[:end]] = v
+		out[strings.Clone(line[:end])] = v // a part would keep the whole answer
 		if len(out) == metricsSeries {
 			break
 		}

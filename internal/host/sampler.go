@@ -37,6 +37,7 @@ type Sampler struct {
 	mu      sync.Mutex // over what follows
 	got     reading
 	metrics []row.MetricSample
+	held    int // about the bytes of metrics
 }
 
 // NewSampler prepares a sampler; it starts nothing.
@@ -106,10 +107,17 @@ func (s *Sampler) around(ctx context.Context, when string) {
 func (s *Sampler) scrape(ctx context.Context, when string, keep func(string) bool) {
 	values, err := s.scraper.scrape(ctx, keep)
 	at := s.since()
+	size := 0
+	for name := range values {
+		size += len(name) + 24 // its value and its place in the map
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case err == nil && when == row.During && s.held+size > metricsHeld:
+		s.got.unread["metrics."+when] = fmt.Sprintf("only the first %d readings are kept: the server's metrics are too many", len(s.metrics))
 	case err == nil && len(s.metrics) < sampleLimit:
+		s.held += size
 		s.metrics = append(s.metrics, row.MetricSample{At: at, When: when, Values: values})
 	case err == nil:
 		s.got.unread["metrics."+when] = fmt.Sprintf("only the first %d readings are kept", sampleLimit)

@@ -23,7 +23,10 @@ type response struct {
 	line   []byte
 	close  bool // the server ends the connection after this response
 	chunks int64
+	full   int64 // chunks that are large enough to hold an event
+	limit  limit
 
+	head        int // bytes of the head
 	size, count int // bytes and pieces of the response before
 }
 
@@ -42,10 +45,57 @@ const (
 
 const (
 	maxHead   = 64 << 10
-	maxBody   = 1 << 30
 	firstRoom = 4 << 10 // for the beginning of a first body, enough to guess the rest by
 	maxExpect = 64 << 20
 )
+
+// limit is what an answer may take; zeros bound nothing.
+type limit struct {
+	bytes  int // of memory
+	chunks int64
+}
+
+// An answer may bring so many chunks for each token asked for, and some beside; fewer
+// than eventSize bytes hold no event with a token, and count as none.
+const (
+	chunksPerToken = 4
+	chunksBeside   = 1024
+	eventSize      = 32
+)
+
+// Memory that an answer may take whatever was asked, and for each token asked for.
+const (
+	leastLimit    = 64 << 20
+	limitPerToken = 1 << 10
+)
+
+// MostChunks is how many chunks an answer of osl tokens may bring.
+func MostChunks(osl int64) int64 { return chunksPerToken*osl + chunksBeside }
+
+// limitOf is what an answer of osl tokens may take.
+func limitOf(osl int64) limit {
+	return limit{bytes: int(max(leastLimit, limitPerToken*osl)), chunks: MostChunks(osl)}
+}
+
+// held is the memory that what came takes.
+func (r *response) held() int { return len(r.body) + pieceSize*len(r.pieces) + r.head }
+
+// pieceSize is what a piece and its stamp take.
+const pieceSize = 64
+
+// excess says in which way too much came, or "".
+func (r *response) excess() string {
+	switch {
+	case r.limit.bytes > 0 && r.held() > r.limit.bytes:
+		return "the answer passed " + strconv.Itoa(r.limit.bytes>>20) + " MiB"
+	case r.limit.chunks > 0 && r.full > r.limit.chunks:
+		return "the answer passed " + strconv.FormatInt(r.limit.chunks, 10) + " chunks: 4 for each token asked for and 1024 beside"
+	}
+	return ""
+}
+
+// drop lets go of what came.
+func (r *response) drop() { r.body, r.pieces, r.header, r.head = nil, nil, nil, 0 }
 
 // piece is the part of a chunk, or of a body that has none, that one read brought.
 type piece struct {
@@ -81,7 +131,7 @@ func (r *response) expect(chunks int64) {
 	if r.size != 0 || r.chunks == 0 {
 		return // the one before told
 	}
-	n := int64(len(r.body)) / r.chunks * (chunks + chunks/16)
+	n := min(int64(len(r.body))/r.chunks, 4*limitPerToken) * (chunks + chunks/16)
 	r.body = slices.Grow(r.body, int(min(n, maxExpect)))
 	r.pieces = slices.Grow(r.pieces, int(min(chunks+chunks/16, maxExpect/256)))
 }
@@ -150,8 +200,9 @@ func (r *response) feed(p []byte, raw, at int64) (int, error) {
 				return i, errors.New("a head or chunk line of the response passes 64 KiB")
 			}
 		}
-		if len(r.body) > maxBody {
-			return i, errors.New("the response passes 1 GiB")
+		if why := r.excess(); why != "" {
+			r.drop()
+			return i, errors.New(why)
 		}
 	}
 	return i, nil
@@ -192,6 +243,9 @@ func (r *response) lineDone() error {
 			return errors.New("the response's chunk size is " + strconv.QuoteToASCII(clip(string(line), 40)) + ", not a hexadecimal number")
 		}
 		r.left = int64(n)
+		if n >= eventSize {
+			r.full++
+		}
 		r.state = chunkData
 		if n == 0 {
 			r.state = inTrailer
@@ -222,7 +276,7 @@ func (r *response) parseHead(head string) error {
 	if status < 200 && status != 101 {
 		return nil // an interim response: the real one follows
 	}
-	r.status = status
+	r.status, r.head = status, len(head)
 	r.header = make(http.Header, len(lines))
 	for _, l := range lines[1:] {
 		k, v, ok := strings.Cut(l, ":")

@@ -39,7 +39,9 @@ type runner struct {
 	workers     []*worker
 	head        []byte // of every request, up to its path's end and from there on
 	queue       chan *request
+	mayHold     int64       // bytes
 	stopped     atomic.Bool // no request may begin
+	tooMuch     atomic.Bool // stopped since the answers take too much memory
 	finished    atomic.Bool // stopped since nothing timed was left
 	connections atomic.Int64
 	done        atomic.Int64
@@ -250,6 +252,7 @@ func (r *runner) build() (wg *sync.WaitGroup, expected int64) {
 	}
 	ahead = min(ahead, room)
 	r.queue = make(chan *request, ahead+r.spec.Concurrency)
+	r.mayHold = mayHold(&r.spec, r.planned(), first.call.OSL)
 	expected = int64(max(ahead, r.planned())) * first.call.OSL * bytesPerToken
 	full := make(chan struct{})
 	wg = new(sync.WaitGroup)
@@ -454,6 +457,7 @@ func (r *runner) watch(ctx context.Context) (stop func()) {
 				}
 			case <-t.C:
 				now := Now()
+				r.weigh()
 				for _, w := range r.workers {
 					w.overdue(now, r.spec.Timeout, r.spec.Idle)
 				}
@@ -465,6 +469,38 @@ func (r *runner) watch(ctx context.Context) (stop func()) {
 		}
 	})
 	return func() { close(quit); wg.Wait() }
+}
+
+// leastHeld is the memory that the answers of a run may take together whatever was
+// asked; each token asked for allows heldPerToken more.
+const (
+	leastHeld     = 1 << 30
+	heldPerToken  = 4 * bytesPerToken
+	fastestStream = 200 // tokens a second, for a run whose requests are not counted
+)
+
+// mayHold is the memory that the answers of a run may take together.
+func mayHold(s *Spec, planned int, osl int64) int64 {
+	tokens := float64(planned) * float64(osl)
+	if planned == 0 {
+		tokens = float64(s.Concurrency) * s.Duration.Seconds() * fastestStream
+	}
+	return int64(max(leastHeld, tokens*heldPerToken))
+}
+
+// weigh ends the run when its answers take more memory than they may.
+func (r *runner) weigh() {
+	var held int64
+	for _, w := range r.workers {
+		held += w.held.Load()
+	}
+	if held <= r.mayHold || r.tooMuch.Swap(true) {
+		return
+	}
+	r.stopped.Store(true)
+	for _, w := range r.workers {
+		w.end("the answers of this run passed " + strconv.FormatInt(r.mayHold>>20, 10) + " MiB together")
+	}
 }
 
 func (r *runner) chunks() int64 {

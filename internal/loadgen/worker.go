@@ -48,6 +48,8 @@ type worker struct {
 
 	heard  atomic.Int64 // when body bytes last came; 0 before the first
 	chunks atomic.Int64 // chunks of body so far
+	held   atomic.Int64 // memory that the answers take so far, the one under way among them
+	kept   int64        // of those that have ended
 	reads  int64
 
 	mu       sync.Mutex // guards what another goroutine ends a request by
@@ -158,7 +160,12 @@ func (w *worker) do(q *request) *Outcome {
 			err = nil
 		}
 	}
+	if w.r.tooMuch.Load() && err != nil {
+		r.drop()
+	}
 	o.HTTPStatus, o.Header = r.status, r.header
+	w.kept += int64(r.held())
+	w.held.Store(w.kept)
 	body, pieces := r.release()
 	o.Body = body
 	if w.r.ring == nil {
@@ -197,6 +204,7 @@ func (w *worker) ownEnd() string {
 // exchange writes the request and reads until the response is whole or fails.
 func (w *worker) exchange(q *request, o *Outcome) error {
 	w.resp.reset()
+	w.resp.limit = limitOf(q.call.OSL)
 	if w.conn == nil {
 		if err := w.dial(w.r.ctx); err != nil {
 			return err
@@ -221,6 +229,7 @@ func (w *worker) exchange(q *request, o *Outcome) error {
 			c.got += int64(n)
 			if len(r.body) != had {
 				w.heard.Store(Now())
+				w.held.Store(w.kept + int64(r.held()))
 			}
 			if r.chunks != before {
 				w.chunks.Add(r.chunks - before)

@@ -1,0 +1,83 @@
+package loadgen
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"rowproof/internal/row"
+)
+
+// endless writes part until the client hangs up.
+func endless(part string) *counter {
+	return &counter{handle: func(w http.ResponseWriter, r *http.Request, _ int) {
+		for {
+			if _, err := w.Write([]byte(part)); err != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+		}
+	}}
+}
+
+func TestEndlessAnswersAreCut(t *testing.T) {
+	for name, c := range map[string]struct{ part, want string }{
+		"tokens":   {`data: {"choices":[{"text":"a"}]}` + "\n\n", "the answer passed 1032 chunks: 4 for each token asked for and 1024 beside"},
+		"one body": {strings.Repeat("x", 256<<10), "the answer passed 64 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := load(endless(c.part).start(t), row.Passes, 1, 0)
+			spec.Iters = 1
+			got, err := Run(context.Background(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := got.Outcomes[0]
+			if o.Err != c.want || o.Body != nil || len(o.Stamps) > 0 {
+				t.Errorf("%q with %d bytes and %d stamps, want %q", o.Err, len(o.Body), len(o.Stamps), c.want)
+			}
+		})
+	}
+}
+
+// A crumb costs more than its byte: what is kept beside it counts too.
+func TestCrumbsWeighWhatTheyTake(t *testing.T) {
+	r := new(response)
+	r.limit = limit{bytes: 1000}
+	if _, err := r.feed([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 1000 {
+		if _, err := r.feed([]byte("1\r\nx\r\n"), 0, 0); err != nil {
+			if n > 20 || r.body != nil {
+				t.Errorf("refused after %d crumbs, %d bytes kept: %v", n, len(r.body), err)
+			}
+			return
+		}
+	}
+	t.Error("a thousand crumbs weigh less than 1000 bytes")
+}
+
+// Answers that each are small enough, and together are not.
+func TestARunHoldsNoMoreThanItMay(t *testing.T) {
+	spec := Spec{Concurrency: 2}
+	if got := mayHold(&spec, 2, 2); got != 1<<30 {
+		t.Errorf("a small run may hold %d bytes", got)
+	}
+	if got, want := mayHold(&spec, 10_000, 1000), int64(10_000*1000*heldPerToken); got != want {
+		t.Errorf("a large run may hold %d bytes, want %d", got, want)
+	}
+	r := &runner{spec: spec, mayHold: 100}
+	for range 2 {
+		r.workers = append(r.workers, &worker{r: r})
+	}
+	r.workers[0].held.Store(60)
+	if r.weigh(); r.stopped.Load() {
+		t.Error("60 bytes of 100 were too much")
+	}
+	r.workers[1].held.Store(60)
+	if r.weigh(); !r.stopped.Load() || !strings.HasPrefix(r.workers[0].why, "the answers of this run passed ") {
+		t.Errorf("120 bytes of 100: %q", r.workers[0].why)
+	}
+}
