@@ -54,6 +54,10 @@ type Receipt struct {
 	Host    Host              `json:"host"`
 	Runtime RuntimeReceipt    `json:"runtime"`
 	Unread  map[string]string `json:"unread"` // field → why it could not be read
+
+	// EvidenceSHA256 is of the run's own line in the evidence file, without its newline.
+	// Reports from before it was written have none, and keep their ids.
+	EvidenceSHA256 string `json:"evidence_sha256,omitempty"`
 }
 
 // EngineReceipt is the server as it reports itself.

@@ -88,6 +88,7 @@ func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
 	}
 	b := &Bundle{Path: file, Report: r, Problems: problems, Now: time.Now().UTC().Format(time.RFC3339)}
 	b.loadEvidence(fsys, EvidenceFile(file))
+	b.holdEvidence()
 	for i := range r.Rows {
 		d := RowData{Row: &r.Rows[i]}
 		if d.ComputedID, err = idOf(root, i); err != nil {
@@ -116,6 +117,41 @@ func (b *Bundle) loadEvidence(fsys fs.FS, file string) {
 	if err != nil {
 		b.NoEvidence = file + ": " + err.Error()
 		b.Evidence, b.EvidenceSums = nil, nil
+	}
+}
+
+// holdEvidence asks for one line of the run, with the hash that the receipt states, and at
+// most one a row; any other line would lie beside the report with nothing to hold it.
+func (b *Bundle) holdEvidence() {
+	add := func(text string) {
+		b.Problems = append(b.Problems, path.Base(filepath.ToSlash(EvidenceFile(b.Path)))+": "+text)
+	}
+	stated := b.Report.Receipt.EvidenceSHA256
+	if b.NoEvidence != "" {
+		if stated != "" {
+			add("receipt.evidence_sha256 states its first line, and it cannot be read: " + b.NoEvidence)
+		}
+		return
+	}
+	first := map[int64]int{} // row → line
+	for i := range b.Evidence {
+		n := b.Evidence[i].Row
+		line, again := first[n]
+		switch {
+		case n < -1 || n >= int64(len(b.Report.Rows)):
+			add(fmt.Sprintf("line %d: it is of row %d; the report has rows 0 to %d, and -1 is the run", i+1, n, len(b.Report.Rows)-1))
+		case again:
+			add(fmt.Sprintf("line %d: it is of row %d, as line %d is", i+1, n, line))
+		default:
+			first[n] = i + 1
+		}
+	}
+	line, ok := first[-1]
+	switch {
+	case !ok:
+		add("the run's own line, of row -1, is missing")
+	case stated != "" && b.EvidenceSums[line-1] != stated:
+		add(fmt.Sprintf("line %d: its SHA-256 is %s, receipt.evidence_sha256 states %s", line, b.EvidenceSums[line-1], stated))
 	}
 }
 

@@ -329,3 +329,70 @@ func TestANumberHasOneSpelling(t *testing.T) {
 		t.Errorf("as written: %v", problems)
 	}
 }
+
+// What no run of ours can have written is refused by name and place.
+func TestValuesThatNoRunWrites(t *testing.T) {
+	text := encoded(t)
+	for _, c := range []struct{ old, new, want string }{
+		{`"schema": "rowproof/1"`, `"schema": "rowproof/2"`, `schema: expected rowproof/1, found "rowproof/2"`},
+		{`"gaps": 100000`, `"gaps": -1`, "client.selftest.gaps: expected at least 1, found -1"},
+		{`"p99": 12000`, `"p99": -12000`, "client.selftest.itl_error_ns.p99: expected at least 0, found -12000"},
+		{`"tp": 1`, `"tp": 0`, "as_it_was.recipe.pools[0].tp: expected at least 1, found 0"},
+		{`"kind": "random"`, `"kind": "easy"`, `rows[0].workload.prompts.kind: expected random, found "easy"`},
+		{`"state": "cold"`, `"state": "hot"`, `rows[0].workload.prompts.state: expected cold or warm, found "hot"`},
+		{`"temperature": 0`, `"temperature": "low"`, `rows[0].workload.sampling.temperature: expected a number of at least 0, found "low"`},
+		{`"temperature": 0`, `"temperature": -1`, `rows[0].workload.sampling.temperature: expected a number of at least 0, found "-1"`},
+		{`"evidence_sha256": "`, `"evidence_sha256": "x`, `receipt.evidence_sha256: expected 64 hex digits`},
+	} {
+		if !strings.Contains(text, c.old) {
+			t.Fatalf("nothing to edit: %s", c.old)
+		}
+		_, problems, err := rowfile.Decode([]byte(strings.Replace(text, c.old, c.new, 1)))
+		if all := strings.Join(problems, "\n"); err != nil || !strings.Contains(all, c.want) {
+			t.Errorf("%s: %v %s", c.new, err, all)
+		}
+	}
+}
+
+// Every line of the evidence belongs to the run or to one row, and the run's own is the
+// one that the receipt states.
+func TestLinesOfEvidence(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(ev []row.Evidence) []row.Evidence
+		want   string
+	}{
+		"as written":    {func(ev []row.Evidence) []row.Evidence { return ev }, ""},
+		"a stray line":  {func(ev []row.Evidence) []row.Evidence { return append(ev, row.Evidence{Row: 2}) }, "line 4: it is of row 2; the report has rows 0 to 1"},
+		"a row twice":   {func(ev []row.Evidence) []row.Evidence { return append(ev, ev[1]) }, "line 4: it is of row 0, as line 2 is"},
+		"no run":        {func(ev []row.Evidence) []row.Evidence { return ev[1:] }, "the run's own line, of row -1, is missing"},
+		"the run twice": {func(ev []row.Evidence) []row.Evidence { return append(ev, ev[0]) }, "line 4: it is of row -1, as line 1 is"},
+		"another run": {func(ev []row.Evidence) []row.Evidence {
+			ev[0].Process.PID++
+			return ev
+		}, "receipt.evidence_sha256 states"},
+	} {
+		r, samples, ev := rowtest.Report(1, rowtest.Options{Cells: []rowtest.Cell{{ISL: 64, OSL: 4, Concurrency: 1}, {ISL: 64, OSL: 5, Concurrency: 1}}})
+		fsys := fstest.MapFS{}
+		put := func(name string, data []byte, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			fsys[name] = &fstest.MapFile{Data: data}
+		}
+		for i := range samples {
+			data, err := rowfile.EncodeSamples(samples[i])
+			put(r.Rows[i].Samples.File, data, err)
+		}
+		data, _, err := rowfile.EncodeEvidence(c.change(ev))
+		put("r.evidence.jsonl.gz", data, err)
+		data, err = rowfile.Encode(r)
+		put("r.json", data, err)
+		b, err := rowfile.LoadFS(fsys, "r.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(b.Problems, "\n"); !strings.Contains(all, c.want) || c.want == "" && all != "" {
+			t.Errorf("%s: %q", name, all)
+		}
+	}
+}

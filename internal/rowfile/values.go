@@ -10,11 +10,10 @@ import (
 )
 
 var (
-	idForm     = regexp.MustCompile(`^[0-9a-f]{12}$`)
-	partForm   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
-	fileForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.samples\.jsonl\.gz$`)
-	sumForm    = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	schemaForm = regexp.MustCompile(`^rowproof/[1-9][0-9]*$`)
+	idForm   = regexp.MustCompile(`^[0-9a-f]{12}$`)
+	partForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
+	fileForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.samples\.jsonl\.gz$`)
+	sumForm  = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
 // ValidRecipe says whether a text names a recipe, MODEL/TARGET/STRATEGY/ENGINE, and can
@@ -35,7 +34,10 @@ func ValidRecipe(s string) bool {
 // values checks what a type cannot: ids, names that become paths, dates, words of a
 // fixed list.
 func (s *strict) values(root *node) {
-	s.text(root, "", "schema", "rowproof/N", schemaForm.MatchString)
+	s.text(root, "", "schema", row.Schema, oneOf(row.Schema))
+	s.text(root.member("receipt"), "receipt", "evidence_sha256", "64 hex digits", sumForm.MatchString)
+	s.pools(root.member("as_it_was").member("recipe").member("pools"))
+	s.selftest(root.member("client").member("selftest"))
 	s.text(root, "", "recipe", "MODEL/TARGET/STRATEGY/ENGINE in lower case, or nothing", func(t string) bool { return t == "" || ValidRecipe(t) })
 	s.text(root, "", "measured_at", "a time such as 2026-11-30T18:20:00Z, in UTC", validTime)
 	rows := root.member("rows")
@@ -50,7 +52,13 @@ func (s *strict) values(root *node) {
 		path := "rows[" + strconv.Itoa(i) + "]"
 		s.text(n, path, "id", "12 hex digits", idForm.MatchString)
 		s.text(n, path, "status", "ok or error", oneOf(row.StatusOK, row.StatusError))
-		s.text(n.member("workload"), path+".workload", "protocol", "passes or sustained", oneOf(row.Passes, row.Sustained))
+		w := n.member("workload")
+		s.text(w, path+".workload", "protocol", "passes or sustained", oneOf(row.Passes, row.Sustained))
+		s.text(w.member("prompts"), path+".workload.prompts", "kind", "random", oneOf("random"))
+		s.text(w.member("prompts"), path+".workload.prompts", "state", "cold or warm", oneOf(row.Cold, row.Warm))
+		if v := w.member("sampling").member("temperature"); v != nil && !isNumber(v.text) {
+			s.add(v, path+".workload.sampling.temperature", "expected a number of at least 0, found "+strconv.Quote(clip(v.text)))
+		}
 		samples := n.member("samples")
 		s.text(samples, path+".samples", "file", "a file name beside the report that ends in .samples.jsonl.gz", fileForm.MatchString)
 		s.text(samples, path+".samples", "sha256", "64 hex digits", sumForm.MatchString)
@@ -72,6 +80,44 @@ func (s *strict) text(n *node, path, name, accepted string, ok func(string) bool
 	if v != nil && v.kind == '"' && !ok(v.text) {
 		s.add(v, join(path, name), "expected "+accepted+", found "+strconv.Quote(clip(v.text)))
 	}
+}
+
+// least checks the whole number under a key, where there is one.
+func (s *strict) least(n *node, path, name string, least int64) {
+	v := n.member(name)
+	if v == nil || v.kind != '0' {
+		return
+	}
+	if k, err := strconv.ParseInt(v.text, 10, 64); err == nil && k < least {
+		s.add(v, join(path, name), "expected at least "+strconv.FormatInt(least, 10)+", found "+v.text)
+	}
+}
+
+func (s *strict) pools(pools *node) {
+	if pools == nil || pools.kind != '[' {
+		return
+	}
+	for i, p := range pools.values {
+		for _, name := range []string{"count", "tp", "pp", "dp", "ep"} {
+			s.least(p, "as_it_was.recipe.pools["+strconv.Itoa(i)+"]", name, 1)
+		}
+	}
+}
+
+// selftest asks for gaps that were measured and for errors that are distances.
+func (s *strict) selftest(n *node) {
+	s.least(n, "client.selftest", "streams", 1)
+	s.least(n, "client.selftest", "gaps", 1)
+	for _, name := range []string{"itl_error_ns", "ttft_error_ns"} {
+		for _, p := range []string{"p50", "p99", "max"} {
+			s.least(n.member(name), "client.selftest."+name, p, 0)
+		}
+	}
+}
+
+func isNumber(t string) bool {
+	v, err := strconv.ParseFloat(t, 64)
+	return err == nil && v >= 0 && v <= 1e6
 }
 
 func oneOf(words ...string) func(string) bool {

@@ -88,6 +88,7 @@ func Report(seed uint64, options Options) (*row.Report, [][]row.Sample, []row.Ev
 func Seal(r *row.Report, samples [][]row.Sample, evidence []row.Evidence) {
 	_, sums, err := rowfile.EncodeEvidence(evidence)
 	must(err)
+	r.Receipt.EvidenceSHA256 = sums[0]
 	for i := range r.Rows {
 		n := &r.Rows[i]
 		packed, err := rowfile.EncodeSamples(samples[i])
