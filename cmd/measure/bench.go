@@ -254,7 +254,9 @@ func takeRecipe(c *catalog.Catalog, o *benchOptions) (*row.AsItWas, error) {
 		return nil, refuse(exitUsage, "--recipe %s: no model %s in the catalogue; want a recipe of one of: %s", o.recipe, parts[0], strings.Join(slices.Sorted(maps.Keys(c.Models)), ", "))
 	}
 	if r == nil {
-		return nil, refuse(exitUsage, "--recipe %s: not in the catalogue; want one of: %s", o.recipe, strings.Join(recipesOf(c, parts[0]), ", "))
+		there := recipesOf(c, parts[0])
+		nearestFirst(o.recipe, there)
+		return nil, refuse(exitUsage, "--recipe %s: not in the catalogue; want one of these, nearest first:\n  %s", o.recipe, strings.Join(there, "\n  "))
 	}
 	if _, id := c.ModelByName(o.model); id != "" && id != parts[0] {
 		return nil, refuse(exitUsage, "MODEL %s with --recipe %s: that recipe is of %s; want one of the two", o.model, o.recipe, parts[0])

@@ -96,6 +96,11 @@ func TestUnverifiedRunIsToldTheLikelyRecipe(t *testing.T) {
 	if got := s.verifying(&receipt); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	o.command = append(o.command, "--recipe", "llama-3.1-8b/h200-sxm/latency/vllm", "--output", "run")
+	if got := s.verifying(&receipt); got != "" {
+		t.Errorf("the command that was just run is advised: %s", got)
+	}
+	o.command = o.command[:len(o.command)-4]
 	receipt.Devices = nil
 	if got := s.verifying(&receipt); !strings.Contains(got, " --recipe MODEL/TARGET/STRATEGY/ENGINE ") {
 		t.Errorf("a recipe was guessed without a device: %s", got)

@@ -137,8 +137,9 @@ type prober struct {
 const longestProbe = 15 * time.Second
 
 // Probe asks the server at base what it is; each answer may take timeout, and no longer
-// than 15 s. The errors *NoServerError, *SilentError, *AccessError,
-// *RedirectError and *NotOpenAIError tell what a user can do about it; anything else that is missing is in Unread.
+// than 15 s. The errors *NoServerError, *SilentError, *AccessError, *RedirectError and
+// *NotOpenAIError tell what a user can do about it; anything else that is missing is in
+// Unread.
 func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool, timeout time.Duration) (Server, error) {
 	wait := min(timeout, longestProbe)
 	p := &prober{base: base, header: header, wait: wait, client: &http.Client{

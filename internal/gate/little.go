@@ -38,7 +38,14 @@ func little(in *Input) Result {
 	}
 	figure := Compared{"mean requests in flight", number(worst), itoa(*w.Load.Concurrency) + " ± " + percent(limit)}
 	if math.Abs(worst-c) > limit*c {
-		return fail(number(worst)+" requests were in flight on average where "+itoa(*w.Load.Concurrency)+" were stated", figure)
+		return fail(inFlight(worst)+" in flight on average where "+itoa(*w.Load.Concurrency)+" were stated", figure)
 	}
-	return pass(number(worst)+" requests were in flight on average", figure)
+	return pass(inFlight(worst)+" in flight on average", figure)
+}
+
+func inFlight(n float64) string {
+	if number(n) == "1" {
+		return "1 request was"
+	}
+	return number(n) + " requests were"
 }
