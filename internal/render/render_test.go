@@ -446,7 +446,7 @@ func TestNothingFromAReportBecomesMarkup(t *testing.T) {
 	a.Model.Name, a.Target.Name, a.Recipe.Notes = hostile, hostile, hostile
 	cells := []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 1}, {ISL: 128, OSL: 32, Concurrency: 4}}
 	r, samples, evidence := rowtest.Report(1, rowtest.Options{Recipe: "hostile/h200-sxm/latency/vllm", AsItWas: a, Cells: cells})
-	r.Receipt.Host.CPU, r.Tool.Command, r.Rows[0].Notes = hostile, []string{hostile}, []string{hostile}
+	r.Receipt.Host.CPU, r.Tool.Command = hostile, []string{hostile} // a row's own notes take no free text
 	rowtest.Seal(r, samples, evidence)
 	if _, err := rowtest.Write(root, r, samples, evidence); err != nil {
 		t.Fatal(err)
