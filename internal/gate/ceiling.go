@@ -56,6 +56,16 @@ func ceiling(in *Input) Result {
 		text += "TTFT p50 " + milliseconds(*f.TTFT.P50) + " is below the prefill of " + count(q.ISL-q.Cached, "uncached token") +
 			", " + milliseconds(a.PrefillMS.Hard)
 	}
+	for _, hold := range []func(*Input, roofline.Query, int64, float64) (Compared, string){servingRoof, requestRoof} {
+		figure, above := hold(in, q, replicas, accepted)
+		if figure.Name != "" {
+			figures = append(figures, figure)
+		}
+		if above != "" && text != "" {
+			text += "; "
+		}
+		text += above
+	}
 	if text != "" {
 		return Result{Answer: Fail, Reason: text + ". " + causes(in, accepted), Figures: figures}
 	}
@@ -67,6 +77,82 @@ func ceiling(in *Input) Result {
 		}
 	}
 	return Result{Answer: Pass, Reason: reason, Figures: figures}
+}
+
+// servingRoof holds the output rate against what the replicas' devices can serve at the
+// row's shape and concurrency: each request has its prefill and its share of the weights
+// to pay for. A step that yields several tokens by speculation raises it as much.
+func servingRoof(in *Input, q roofline.Query, replicas int64, accepted float64) (figure Compared, above string) {
+	rate, c := in.Row.Figures.OutputTokPerSec, in.Row.Workload.Load.Concurrency
+	if rate == nil || c == nil {
+		return figure, ""
+	}
+	q.Concurrency = *c // of one replica at most: more streams share the weights better
+	a := roofline.Ceiling(q)
+	if a.Serving == nil {
+		return figure, ""
+	}
+	roof := float64(replicas) * a.Serving.OutputTokPerSec * accepted
+	figure = Compared{"output_tok_s", number(*rate), "at most " + number(roof)}
+	if *rate > roof {
+		above = "the output rate " + number(*rate) + " tok/s is above " + number(roof) + ", all that the devices can serve at " +
+			itoa(q.ISL) + ":" + itoa(q.OSL) + " and a concurrency of " + itoa(*c)
+	}
+	return figure, above
+}
+
+// requestRoof holds every timed request by itself: its first content cannot come before
+// the arithmetic of its uncached prompt, nor its last before that and one step alone for
+// each further token.
+func requestRoof(in *Input, q roofline.Query, _ int64, accepted float64) (figure Compared, above string) {
+	type shape struct{ isl, osl, cached int64 }
+	type floors struct{ prefill, last float64 } // ms since sent; NaN is never passed below
+	known := map[shape]floors{}
+	var fast int64
+	timed := in.timed()
+	worst := 0.0
+	for _, s := range timed {
+		osl, why := s.OutputTokens()
+		x := shape{promptTokens(s, &in.Row.Workload), osl, 0}
+		if s.Cached != nil {
+			x.cached = max(0, min(*s.Cached, x.isl-1))
+		}
+		f, ok := known[x]
+		if !ok {
+			one := q
+			one.Batch, one.Concurrency, one.Context = 1, 1, x.isl+x.osl/2
+			one.ISL, one.OSL, one.Cached = x.isl, max(x.osl, 1), x.cached
+			a := roofline.Ceiling(one)
+			if a.PrefillMS != nil {
+				f.prefill, f.last = a.PrefillMS.Hard, a.PrefillMS.Hard
+				if a.DecodeStepMS != nil && x.osl > 1 && why == "" {
+					f.last += float64(float64(x.osl-1)*a.DecodeStepMS.Hard) / accepted
+				}
+			}
+			known[x] = f
+		}
+		first, okFirst := s.FirstContent()
+		last, okLast := s.LastContent()
+		ttft, e2e := float64(first-s.Sent)/1000, float64(last-s.Sent)/1000
+		soon, early := okFirst && ttft < f.prefill, okLast && e2e < f.last
+		if !soon && !early {
+			continue
+		}
+		fast++
+		found, floor, what := e2e, f.last, "e2e since sent"
+		if soon {
+			found, floor, what = ttft, f.prefill, "ttft since sent"
+		}
+		if share := floor / max(found, 0.001); share > worst {
+			worst = share
+			figure = Compared{what + " of request " + itoa(s.I) + " of repeat " + itoa(s.Repeat), milliseconds(found), "at least " + milliseconds(floor)}
+		}
+	}
+	if fast > 0 {
+		above = of(fast, int64(len(timed)), "timed request") + " took less time than its own bytes and arithmetic, alone on the devices; the worst: " +
+			figure.Name + " is " + figure.Found + " where " + figure.Against[len("at least "):] + " are needed"
+	}
+	return figure, above
 }
 
 // hitsAreZero says that the server's own counter saw no cached token over the row.

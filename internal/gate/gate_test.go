@@ -304,6 +304,14 @@ func TestPlantedDefects(t *testing.T) {
 		{"faster than its bytes", func(m *made, t *testing.T) fstest.MapFS {
 			return make1(1, rowtest.Options{Slowness: 0.6}).files(t)
 		}, "ceiling", gate.Fail, "is below the hard roof", nil},
+		{"one request faster than its prefill", sealed(func(m *made) { m.samples[0][timedAt(m)].T[0] = 300 }),
+			"ceiling", gate.Fail, "1 of 120 timed requests took less time than its own bytes and arithmetic", nil},
+		{"one request faster than its steps", sealed(func(m *made) {
+			s := &m.samples[0][timedAt(m)+2]
+			for i := range s.T[1:] {
+				s.T[i+1] = 400
+			}
+		}), "ceiling", gate.Fail, "the worst: e2e since sent of request", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			results := judge(t, c.plant(make1(1, rowtest.Options{}), t), nil)[0]
@@ -339,6 +347,28 @@ func TestAPromptOfAnotherRow(t *testing.T) {
 	for _, r := range judge(t, m.files(t), corpus)[0] {
 		if r.Gate == "cold" && (r.Answer != gate.Fail || !strings.Contains(r.Reason, "0123456789ab")) {
 			t.Errorf("cold: %v %s", r.Answer, r.Reason)
+		}
+	}
+}
+
+// More tokens a second than the devices can serve, though no request and no step is too
+// fast by itself: what each stream does is possible alone, and not together.
+func TestServingRoof(t *testing.T) {
+	const c = 64
+	m := make1(1, rowtest.Options{Cells: []rowtest.Cell{{ISL: 8192, OSL: 2, Concurrency: c}}, Protocol: row.Passes, Repeats: 1, Warmup: 1})
+	at := int64(1000)
+	for i := range m.samples[0] {
+		s := &m.samples[0][i]
+		s.Enqueued, s.Sent = at, at+10
+		s.T = row.Gaps{400_000, 20_000} // 64 prompts at once in the time of one
+		if i%c == c-1 {
+			at += 500_000
+		}
+	}
+	m.seal()
+	for _, r := range judge(t, m.files(t), nil)[0] {
+		if r.Gate == "ceiling" && (r.Answer != gate.Fail || !strings.HasPrefix(r.Reason, "the output rate") || !strings.Contains(r.Reason, "at 8192:2 and a concurrency of 64")) {
+			t.Errorf("%v %s", r.Answer, r.Reason)
 		}
 	}
 }
