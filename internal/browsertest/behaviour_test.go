@@ -163,3 +163,33 @@ func TestChartMarks(t *testing.T) {
 		t.Errorf("Enter leads to %s; want %s", eval[string](p, `location.href`), want)
 	}
 }
+
+// An address that points into what is closed opens it, at first and on the page.
+func TestClosedSectionsOpen(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("recipes/qwen3-8b/"))
+	ids := eval[[]string](p, `[...document.querySelectorAll("details.cell:not([open]) > div[id]")].map(e => e.id)`)
+	if len(ids) < 2 {
+		t.Fatalf("closed: %q; want two at least", ids)
+	}
+	const open = `[...document.querySelectorAll("details.cell[open] > div[id]")].map(e => e.id)`
+	eval[chromedp.Void](p, `new Promise(done => {
+		addEventListener("hashchange", () => setTimeout(done), {once: true});
+		location.hash = "`+ids[1]+`";
+	})`)
+	if got := eval[[]string](p, open); !slices.Equal(got, ids[1:2]) {
+		t.Errorf("a link to %s opened %q", ids[1], got)
+	}
+	p.visit("about:blank")
+	p.visit(s.url("recipes/qwen3-8b/") + "#" + ids[0])
+	if got := eval[[]string](p, open); !slices.Equal(got, ids[:1]) {
+		t.Errorf("the address of %s opened %q", ids[0], got)
+	}
+	if !eval[bool](p, `document.getElementById("`+ids[0]+`").checkVisibility()`) {
+		t.Error("what the address points to is not to be seen")
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+}
