@@ -24,6 +24,7 @@ type homeView struct {
 	Scatter  *scatterView
 	Heads    []column
 	BarEnd   string
+	BarScale float64 // as a number, for bars that the script draws
 	Groups   []homeGroup
 	Reasons  []dash
 	Empty    *emptyView
@@ -713,9 +714,9 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 		}
 	}
 	end := niceEnd(top)
-	v.BarEnd = format.Fixed(end, 0)
+	v.BarEnd, v.BarScale = format.Fixed(end, 0), end
 	if v.Scatter != nil {
-		v.Scatter.Marks = s.marks(charted, perGPU, v.Heads, end)
+		v.Scatter.Marks = s.marks(charted, perGPU, v.Heads)
 	}
 	var missing letters
 	for i, sc := range scopes {

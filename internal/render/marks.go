@@ -11,13 +11,12 @@ import (
 // mark is what a chart tells of one row, what limits are held against, and the row's
 // line of the table for when a limit chooses it; marks.ts and limits.ts read it as JSON.
 type mark struct {
-	Name    string   `json:"name"`
-	Load    string   `json:"load"`
-	Figures []string `json:"figures"`
-	Verdict string   `json:"verdict"`
-	Address string   `json:"address"`
-	Row     packed   `json:"row"` // as lean.d.ts's choose takes it
-	Line    line     `json:"line"`
+	Name    string `json:"name"`
+	Load    string `json:"load"`
+	Verdict string `json:"verdict"`
+	Address string `json:"address"`
+	Row     packed `json:"row"` // as lean.d.ts's choose takes it
+	Line    line   `json:"line"`
 }
 
 // line is a row in the columns of the home page's table. A latency has all four
@@ -27,7 +26,6 @@ type line struct {
 	C       string  `json:"c"`
 	PerGPU  cell    `json:"per_gpu"`
 	Span    packed  `json:"span"` // interval of output tok/s/GPU, which ranks share; empty without one
-	Bar     packed  `json:"bar"`  // value and, if known, interval as shares of the column's scale
 	PerUser cell    `json:"per_user"`
 	TTFT    [4]cell `json:"ttft"` // p50 p90 p95 p99
 	ITL     [4]cell `json:"itl"`
@@ -42,10 +40,8 @@ type cell [2]string
 func cellOf(f tableFigure) cell { return cell{f.Figure, f.Interval} }
 
 // marks tells the rows of a scatter, each by its id: per GPU and heads are the table's
-// columns, end the end of its bars.
-func (s *site) marks(rows []*measured, perGPU column, heads []column, end float64) map[string]mark {
-	user := newColumn("", "tok/s per user, median", rows, (*measured).perUser)
-	gpu := newColumn("", "output tok/s/GPU", rows, (*measured).perGPU)
+// columns.
+func (s *site) marks(rows []*measured, perGPU column, heads []column) map[string]mark {
 	heads = slices.Clone(heads)
 	for i := range heads { // the built table's units, and decimals for rows of every load
 		var values []float64
@@ -59,18 +55,7 @@ func (s *site) marks(rows []*measured, perGPU column, heads []column, end float6
 	out := make(map[string]mark, len(rows))
 	for _, m := range rows {
 		t := mark{Name: s.seriesName(m), Load: m.load(), Verdict: m.sign(), Address: s.opts.Base + m.address(), Row: m.limited()}
-		for _, c := range []column{user, gpu} {
-			e := c.pick(m)
-			if e.Value == nil {
-				continue
-			}
-			text := format.Quantity(c.form.Figure(*e.Value), c.Unit)
-			if e.Interval != nil {
-				text += " (" + c.form.Interval(e.Interval[0], e.Interval[1]) + ")"
-			}
-			t.Figures = append(t.Figures, text)
-		}
-		t.Line = m.line(perGPU, heads, end)
+		t.Line = m.line(perGPU, heads)
 		out[m.ID] = t
 	}
 	return out
@@ -79,18 +64,15 @@ func (s *site) marks(rows []*measured, perGPU column, heads []column, end float6
 // line writes a row in the table's columns: per GPU, and heads, which are per user, TTFT
 // p50 and p99, ITL p50 and p99. p90 and p95 are written as the p99 in whose place they
 // stand.
-func (m *measured) line(perGPU column, heads []column, end float64) line {
+func (m *measured) line(perGPU column, heads []column) line {
 	var missing letters // the page's script says why a figure is missing
 	roof := m.roofFigure(&missing)
 	l := line{
 		Recipe: m.Key.String(), C: format.Count(m.concurrency()), PerGPU: cellOf(perGPU.figure(m, &missing)), PerUser: cellOf(heads[0].figure(m, &missing)),
 		Roof: cellOf(roof), Over: roof.Over, Date: format.Date(m.Report.MeasuredAt),
 	}
-	e := m.perGPU()
-	l.Bar = packed{share(*e.Value, end)}
-	if e.Interval != nil {
-		l.Span = packed(e.Interval[:])
-		l.Bar = append(l.Bar, share(e.Interval[0], end), share(e.Interval[1], end))
+	if e := m.perGPU(); e.Interval != nil {
+		l.Span = packed{rounded(e.Interval[0], 3), rounded(e.Interval[1], 3)}
 	}
 	for i, q := range []quantile{p50, p90, p95, p99} {
 		at := min(i, 1) // the column of p50, else of p99
@@ -102,8 +84,12 @@ func (m *measured) line(perGPU column, heads []column, end float64) line {
 	return l
 }
 
-// share of a bar's scale to five places, which is finer than a pixel.
-func share(v, end float64) float64 { return math.Round(min(v/end, 1)*1e5) / 1e5 }
+// rounded to so many decimals: what a sum of floats adds beyond is noise, which a page
+// of a hundred cells would carry thousands of times.
+func rounded(v float64, decimals int) float64 {
+	unit := math.Pow10(decimals)
+	return math.Round(v*unit) / unit
+}
 
 // limited packs what a reader's limits are held against, and what ranks.
 func (m *measured) limited() packed {
@@ -111,7 +97,7 @@ func (m *measured) limited() packed {
 		if v == nil {
 			return math.NaN()
 		}
-		return *v
+		return rounded(*v, 6) // samples are whole microseconds
 	}
 	var out packed
 	for _, d := range []*row.Dist{m.Figures.TTFT, m.Figures.ITL} {

@@ -39,6 +39,7 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
   const drawn = table.querySelector<HTMLTableSectionElement>("#drawn");
   const heads = [...table.tHead!.rows[0]!.cells];
   const sorted = heads.map((h) => h.getAttribute("aria-sort"));
+  const scale = Number(heads[at.bar]!.dataset["end"]); // where the bars' scale ends
   let added: HTMLTableSectionElement[] = [];
   return (left) => {
     for (const body of added) body.remove();
@@ -84,7 +85,7 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
     cells[at.rank]!.textContent = rank;
     cells[at.c]!.textContent = line.c;
     fill(cells[at.perGPU]!, line.per_gpu, make("strong", {}, line.per_gpu[0]));
-    cells[at.bar]!.replaceChildren(bar(line.bar));
+    cells[at.bar]!.replaceChildren(bar(scale, mark.row[8] ?? 0, line.span));
     fill(cells[at.perUser]!, line.per_user);
     for (const name of ["TTFT", "ITL"] as const) {
       const figures = name === "TTFT" ? line.ttft : line.itl;
@@ -163,16 +164,17 @@ function ranked(lines: Line[]): string[] {
 }
 
 // bar is the in-row bar, as internal/render/chart draws it.
-function bar([value = 0, lo, hi]: number[]): SVGElement {
+function bar(scale: number, value: number, span: number[] | null): SVGElement {
   const el = (name: string, attributes: Record<string, string>) => {
     const e = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, v] of Object.entries(attributes)) e.setAttribute(key, v);
     return e;
   };
-  const percent = (share: number) => `${share * 100}%`;
+  const percent = (v: number) => `${Math.min(v / scale, 1) * 100}%`;
   const svg = el("svg", { class: "bar", width: "100%", height: "12", "aria-hidden": "true" });
   svg.append(el("rect", { width: percent(value), y: "8%", height: "84%", fill: "var(--bar)" }));
-  if (lo === undefined || hi === undefined) return svg;
+  if (!span) return svg;
+  const [lo = 0, hi = 0] = span;
   const line = (x1: number, x2: number, y1: string, y2: string) => svg.append(el("line", { x1: percent(x1), x2: percent(x2), y1, y2, stroke: "var(--ink)", "stroke-width": "1.6" }));
   line(lo, hi, "50%", "50%");
   line(lo, lo, "25%", "75%");

@@ -5,7 +5,6 @@
 export interface Mark {
   name: string; // the cell
   load: string; // such as c = 64
-  figures: string[]; // each with its unit and interval
   verdict: string;
   address: string; // of the row's page
   row: (number | null)[]; // what limits are held against: see choose in lean.d.ts
@@ -21,7 +20,6 @@ export interface Line {
   c: string;
   per_gpu: Cell;
   span: number[] | null; // the interval of output tok/s/GPU; none of a single repeat
-  bar: number[]; // value and, if known, interval as shares of the column's scale
   per_user: Cell;
   ttft: Cell[];
   itl: Cell[];
@@ -54,7 +52,7 @@ export function explain(chart: HTMLElement, marks: Record<string, Mark>): void {
       if (!mark) continue;
       element.setAttribute("role", "link");
       element.setAttribute("tabindex", element === all[0] ? "0" : "-1");
-      element.setAttribute("aria-label", [`${mark.name}, ${mark.load}`, ...mark.figures, mark.verdict].join("; "));
+      element.setAttribute("aria-label", [`${mark.name}, ${mark.load}`, ...figures(mark), mark.verdict].join("; "));
       const show = () => {
         clearTimeout(leaving);
         fill(tip, mark);
@@ -112,7 +110,13 @@ function fill(tip: HTMLElement, mark: Mark): void {
   const link = document.createElement("a");
   link.href = mark.address;
   link.textContent = `${mark.verdict}: the row`;
-  tip.replaceChildren(name, ...mark.figures.map(line), link);
+  tip.replaceChildren(name, ...figures(mark).map(line), link);
+}
+
+// figures of a mark, each with its unit and interval.
+function figures({ line }: Mark): string[] {
+  const said = ([figure, interval]: Cell, unit: string) => `${figure}\u00a0${unit}${interval ? ` (${interval})` : ""}`;
+  return [said(line.per_user, "tok/s per user, median"), said(line.per_gpu, "output tok/s/GPU")];
 }
 
 function line(text: string): HTMLElement {
