@@ -186,7 +186,7 @@ func parseBench(args []string, s streams) (o *benchOptions, code int, done bool)
 			unknown = append(unknown, missing.GetSpecifiedName())
 			continue
 		case err != nil:
-			problems = append(problems, err.Error())
+			problems = append(problems, err.Error()+"; see measure bench --help")
 		default:
 			o.finish(fs, in, c, len(unknown) == 0)
 		}

@@ -112,7 +112,7 @@ func withoutServer(c *catalog.Catalog, asked string, devices []row.Device) strin
 			r := c.Recipes[first]
 			fmt.Fprintf(&b, "  %s\n  measure bench %s --base-url %s --recipe %s\n", launchLine(id, r), shellQuote(asked), base, first)
 			if r.Weights.Repository == randomWeights {
-				fmt.Fprintf(&b, "(%s there is a folder in the working directory that holds the model's config.json and tokenizer: the weights are random)\n", id)
+				fmt.Fprintf(&b, "  (its weights are random: %s is a folder of the working directory that holds config.json and the tokenizer)\n", id)
 			}
 			others := slices.DeleteFunc(recipes, func(key string) bool { return key == first })
 			for i, key := range others {

@@ -74,7 +74,7 @@ func TestModelWithoutAServerIsToldTheRecipeOfThisHost(t *testing.T) {
 		if len(k.devices) == 2 && !strings.Contains(got, " --recipe llama-3.1-8b/h200-sxm/") {
 			t.Errorf("not the recipe of this host:\n%s", got)
 		}
-		if want := "(llama-3.1-8b there is a folder in the working directory that holds the model's config.json and tokenizer: the weights are random)\n"; !strings.Contains(got, want) {
+		if want := "  (its weights are random: llama-3.1-8b is a folder of the working directory that holds config.json and the tokenizer)\n"; !strings.Contains(got, want) {
 			t.Errorf("the folder of random weights is not explained:\n%s", got)
 		}
 		if lines := strings.Count(got, "\n  llama-3.1-8b/"); lines != len(recipesOf(c, "llama-3.1-8b"))-1 {

@@ -140,6 +140,9 @@ func (f *checkedFile) print(s streams) {
 	}
 }
 
+// mostShown is how long a text from a file may stand in a table, in characters.
+const mostShown = 1000
+
 // printable keeps a text from a file on one line and free of what a terminal obeys.
 func printable(text string) string {
 	clean := strings.Map(func(r rune) rune {
@@ -151,8 +154,8 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
-	if r := []rune(clean); len(r) > 400 {
-		return string(r[:400]) + "…"
+	if r := []rune(clean); len(r) > mostShown {
+		return string(r[:mostShown]) + "…"
 	}
 	return clean
 }

@@ -39,7 +39,7 @@ func gaps(_ context.Context, args []string, s streams) int {
 		return code
 	}
 	if flags.NArg() > 0 {
-		return complain(s, "gaps", exitUsage, []string{fmt.Sprintf("%d arguments: want none", flags.NArg())})
+		return complain(s, "gaps", exitUsage, []string{fmt.Sprintf("%s (%s): want none; --model MODEL asks for one model's gaps", countOf(flags.NArg(), "argument"), strings.Join(flags.Args(), " "))})
 	}
 	if root == "" && isDir(filepath.Join("data", "cells")) {
 		root = "."

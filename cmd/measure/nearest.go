@@ -16,7 +16,7 @@ func nearestFlag(fs *pflag.FlagSet, name string, but []string) string {
 		}
 	})
 	nearestFirst(name, names)
-	if len(names) == 0 || distance(name, names[0]) > max(1, len(name)/3) {
+	if len(names) == 0 || distance(name, names[0]) > max(1, (len(name)+1)/3) {
 		return ""
 	}
 	return "--" + names[0] + " may be meant; "

@@ -30,7 +30,7 @@ func ringOrNone(t *testing.T, base *url.URL, c *clocks, port uint16) *ring {
 	if _, _, err := newDialer(base, StampsRing, 1, false, time.Second); err == nil || !strings.Contains(err.Error(), "CAP_NET_RAW") {
 		t.Errorf("%v", err)
 	}
-	if d, _, err := newDialer(base, "", 1, false, time.Second); err != nil || d.stamps != StampsKernel {
+	if d, _, err := newDialer(base, "", 1, false, time.Second); err != nil || d.stamps != StampsKernel || !strings.Contains(d.noRing, "not permitted") {
 		t.Errorf("%+v, %v", d, err)
 	}
 	return nil

@@ -222,6 +222,9 @@ func (r *runner) dialAll() error {
 		}
 	}
 	if failed > 0 {
+		if len(r.workers) == 1 {
+			return errors.New("the connection could not be opened: " + why.Error())
+		}
 		return errors.New(strconv.Itoa(failed) + " of " + strconv.Itoa(len(r.workers)) + " connections could not be opened: " + why.Error())
 	}
 	return nil
