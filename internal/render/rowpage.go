@@ -69,6 +69,7 @@ type labelView struct {
 type fact struct {
 	Name, Text, Note string
 	Code             bool
+	Long             bool     // takes the width of a phone
 	Parts            []string // of Text, where lines break between them only
 }
 
@@ -347,7 +348,7 @@ func serverFacts(sv *row.Server, c *row.Counts, notes []string) []fact {
 		facts = append(facts, fact{Name: "KV cache used at most", Text: format.Percent(*sv.KVUsageMax)})
 	}
 	if len(notes) > 0 {
-		facts = append(facts, fact{Name: "Notes", Text: strings.Join(notes, "; ")})
+		facts = append(facts, fact{Name: "Notes", Text: strings.Join(notes, "; "), Long: true})
 	}
 	return facts
 }
