@@ -152,8 +152,8 @@ function ranked(lines: Line[]): string[] {
     group = [];
   };
   lines.forEach((line, i) => {
-    if (!line.span) return;
-    const [lo = 0, hi = 0] = line.span;
+    const [lo, hi] = line.span;
+    if (lo === undefined || hi === undefined) return;
     if (group.length > 0 && hi < floor) close();
     if (group.length === 0) floor = lo;
     place++;
@@ -164,7 +164,7 @@ function ranked(lines: Line[]): string[] {
 }
 
 // bar is the in-row bar, as internal/render/chart draws it.
-function bar(scale: number, value: number, span: number[] | null): SVGElement {
+function bar(scale: number, value: number, [lo, hi]: number[]): SVGElement {
   const el = (name: string, attributes: Record<string, string>) => {
     const e = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, v] of Object.entries(attributes)) e.setAttribute(key, v);
@@ -173,8 +173,7 @@ function bar(scale: number, value: number, span: number[] | null): SVGElement {
   const percent = (v: number) => `${Math.min(v / scale, 1) * 100}%`;
   const svg = el("svg", { class: "bar", width: "100%", height: "12", "aria-hidden": "true" });
   svg.append(el("rect", { width: percent(value), y: "8%", height: "84%", fill: "var(--bar)" }));
-  if (!span) return svg;
-  const [lo = 0, hi = 0] = span;
+  if (lo === undefined || hi === undefined) return svg;
   const line = (x1: number, x2: number, y1: string, y2: string) => svg.append(el("line", { x1: percent(x1), x2: percent(x2), y1, y2, stroke: "var(--ink)", "stroke-width": "1.6" }));
   line(lo, hi, "50%", "50%");
   line(lo, lo, "25%", "75%");

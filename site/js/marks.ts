@@ -19,7 +19,7 @@ export interface Line {
   recipe: string;
   c: string;
   per_gpu: Cell;
-  span: number[] | null; // the interval of output tok/s/GPU; none of a single repeat
+  span: number[]; // the interval of output tok/s/GPU; empty of a single repeat
   per_user: Cell;
   ttft: Cell[];
   itl: Cell[];
