@@ -24,6 +24,15 @@ func cold(in *Input) Result {
 	if r, bad := in.prompts(); bad {
 		return r
 	}
+	var unnamed int64
+	for i := range in.Samples {
+		if in.Samples[i].Prompt == "" {
+			unnamed++
+		}
+	}
+	if unnamed > 0 {
+		return missing("the prompt's hash of "+of(unnamed, int64(len(in.Samples)), "request")+": whether it was sent twice is unknown", "")
+	}
 	timed := in.timed()
 	if len(timed) == 0 {
 		return missing("a completed request", "")

@@ -14,6 +14,8 @@ type Corpus struct {
 	Samples map[string]string
 	// Figures maps a run of figures to the id of the row that measured it.
 	Figures map[string]string
+	// Gaps maps the hash of a timed request's gaps to the id of the row that measured it.
+	Gaps map[uint64]string
 	// Loads maps a recipe with a shape to its rows at every concurrency.
 	Loads map[string][]Load
 }
@@ -30,7 +32,7 @@ type Load struct {
 // NewCorpus is a corpus without rows.
 func NewCorpus() *Corpus {
 	return &Corpus{Prompts: map[string]string{}, Samples: map[string]string{}, Figures: map[string]string{},
-		Loads: map[string][]Load{}}
+		Gaps: map[uint64]string{}, Loads: map[string][]Load{}}
 }
 
 // Add takes a row in; what an earlier row has already stays that row's.
@@ -40,14 +42,43 @@ func (c *Corpus) Add(report *row.Report, r *row.Row, samples []row.Sample) {
 			m[key] = r.ID
 		}
 	}
-	for i := range samples {
-		put(c.Prompts, samples[i].Prompt)
-	}
+	c.AddSamples(r.ID, samples)
 	put(c.Samples, r.Samples.SHA256)
 	put(c.Figures, fingerprint(r))
 	if key, load, ok := loadOf(report, r); ok && c.Loads != nil {
 		c.Loads[key] = append(c.Loads[key], load)
 	}
+}
+
+// AddSamples takes in a row's requests alone: what was sent, and when the answers came.
+func (c *Corpus) AddSamples(id string, samples []row.Sample) {
+	for i := range samples {
+		s := &samples[i]
+		if _, ok := c.Prompts[s.Prompt]; !ok && s.Prompt != "" && c.Prompts != nil {
+			c.Prompts[s.Prompt] = id
+		}
+		if s.Phase != row.PhaseTimed || c.Gaps == nil {
+			continue
+		}
+		if hash, enough := gapsOf([]*row.Sample{s}); enough && c.Gaps[hash] == "" {
+			c.Gaps[hash] = id
+		}
+	}
+}
+
+// sharedGaps counts the timed requests whose gaps stand in another row, one by one: two
+// measured answers never share them, whenever they began.
+func (in *Input) sharedGaps() (n int64, other string) {
+	for _, s := range in.timed() {
+		hash, enough := gapsOf([]*row.Sample{s})
+		if !enough {
+			continue
+		}
+		if id, ok := in.Corpus.Gaps[hash]; ok && id != in.Row.ID {
+			n, other = n+1, id
+		}
+	}
+	return n, other
 }
 
 // fingerprint is a run of figures that two honest rows never share: means and rates
@@ -78,6 +109,10 @@ func copied(in *Input) Result {
 	}
 	if id, ok := in.Corpus.Figures[fingerprint(in.Row)]; ok && id != in.Row.ID {
 		return fail("the same run of figures stands in row "+id, Compared{"figures", in.Row.ID, id})
+	}
+	if n, id := in.sharedGaps(); n > 0 {
+		timed := int64(len(in.timed()))
+		return fail(of(n, timed, "timed request")+" came with the very gaps of row "+id, Compared{"requests with gaps of another row", itoa(n), "0"})
 	}
 	return pass("neither samples nor figures stand in another row")
 }

@@ -155,7 +155,7 @@ func TestPlantedDefects(t *testing.T) {
 		{"a request was left out", sealed(func(m *made) {
 			i := timedAt(m)
 			m.samples[0] = append(m.samples[0][:i:i], m.samples[0][i+1:]...)
-		}), "complete", gate.Fail, "119 of 120 planned requests completed", nil},
+		}), "complete", gate.Fail, "119 of 120 planned requests completed", map[string]gate.Answer{"warm": gate.Fail}},
 		{"an output was short", sealed(func(m *made) {
 			s := &m.samples[0][timedAt(m)]
 			s.T, s.OSL = s.T[:31], p(31)
@@ -205,7 +205,77 @@ func TestPlantedDefects(t *testing.T) {
 			}
 			m.evidence[1].Metrics = nil
 		}), "cold", gate.Unjudged, "missing cached tokens", map[string]gate.Answer{"ceiling": gate.Unjudged}},
-		{"no warm-up", sealed(func(m *made) { m.report.Rows[0].Workload.Warmup = 0 }), "warm", gate.Warn, "cold start", nil},
+		{"no warm-up", sealed(func(m *made) {
+			w := &m.report.Rows[0].Workload
+			w.Warmup = 0
+			for i := range m.samples[0] {
+				s := &m.samples[0][i]
+				if s.Phase = row.PhaseTimed; s.I >= *w.Requests {
+					s.Phase = row.PhaseDrain
+				}
+			}
+		}), "warm", gate.Warn, "cold start", nil},
+		{"a slow request moved into the drain", sealed(func(m *made) {
+			last := 0
+			for i, s := range m.samples[0] {
+				if s.Repeat == 0 && s.Phase == row.PhaseTimed {
+					last = i
+				}
+			}
+			m.samples[0][last].Phase = row.PhaseDrain
+		}), "warm", gate.Fail, "is in phase drain where timed follows: 40 follow the warm-up as timed", map[string]gate.Answer{"complete": gate.Fail}},
+		{"a ramp", sealed(func(m *made) { m.samples[0][3].Phase = row.PhaseRamp }), "warm", gate.Fail, "is in phase ramp, which no run of this tool has", nil},
+		{"a slow request left out of a duration", sealed(func(m *made) {
+			w := &m.report.Rows[0].Workload
+			w.Requests, w.DurationS = nil, p(3600)
+			i := timedAt(m)
+			m.samples[0] = append(m.samples[0][:i:i], m.samples[0][i+1:]...)
+		}), "warm", gate.Fail, "request 8 is not among the samples", nil},
+		{"a duration that did not end there", sealed(func(m *made) {
+			w := &m.report.Rows[0].Workload
+			w.Requests, w.DurationS = nil, p(3600)
+		}), "warm", gate.Fail, "is in phase drain where timed follows: it was enqueued", nil},
+		{"enqueued out of order", sealed(func(m *made) {
+			i := timedAt(m) + 20
+			m.samples[0][i].I, m.samples[0][i+9].I = m.samples[0][i+9].I, m.samples[0][i].I
+		}), "warm", gate.Fail, "was enqueued before requests of a lower number", nil},
+		{"a failure in the warm-up", sealed(func(m *made) {
+			s := &m.samples[0][timedAt(m)-2]
+			s.Status, s.Reason = row.StatusError, "status 500"
+		}), "complete", gate.Warn, "1 request failed before the timed ones", nil},
+		{"no hash of a prompt", sealed(func(m *made) { m.samples[0][timedAt(m)].Prompt = "" }), "cold", gate.Unjudged,
+			"missing the prompt's hash of 1 of", nil},
+		{"a repeat copied", sealed(func(m *made) {
+			var of [3][]*row.Sample
+			for i := range m.samples[0] {
+				s := &m.samples[0][i]
+				of[s.Repeat] = append(of[s.Repeat], s)
+			}
+			shift := of[2][0].Enqueued - of[1][0].Enqueued
+			for i, s := range of[2] {
+				if i < len(of[1]) {
+					s.Enqueued, s.Sent, s.T, s.Worker = of[1][i].Enqueued+shift, of[1][i].Sent+shift, of[1][i].T, of[1][i].Worker
+				}
+			}
+		}), "repeats", gate.Fail, "repeats 1 and 2 have the same gaps, one by one", nil},
+		{"repeats at one time", sealed(func(m *made) {
+			var begin [3]int64
+			for i := len(m.samples[0]) - 1; i >= 0; i-- {
+				begin[m.samples[0][i].Repeat] = m.samples[0][i].Enqueued
+			}
+			for i := range m.samples[0] {
+				if s := &m.samples[0][i]; s.Repeat == 2 {
+					s.Enqueued, s.Sent = s.Enqueued-begin[2]+begin[1], s.Sent-begin[2]+begin[1]
+				}
+			}
+		}), "repeats", gate.Fail, "repeat 2 began before repeat 1 had ended", nil},
+		{"fewer repeats than stated", sealed(func(m *made) {
+			m.report.Rows[0].Workload.Repeats = 4
+		}), "repeats", gate.Fail, "the workload states 4 repeats, and 3 are among the samples", map[string]gate.Answer{"complete": gate.Fail}},
+		{"a stream with two requests at one time", sealed(func(m *made) {
+			i := timedAt(m)
+			m.samples[0][i].Worker = m.samples[0][i+1].Worker
+		}), "repeats", gate.Fail, "at one time", nil},
 		{"a timed request amid the warm-up", sealed(func(m *made) {
 			i := timedAt(m)
 			m.samples[0][i].Phase, m.samples[0][i-4].Phase = m.samples[0][i-4].Phase, row.PhaseTimed
@@ -214,7 +284,7 @@ func TestPlantedDefects(t *testing.T) {
 			"warm", gate.Fail, "0 requests in phase first", nil},
 		{"a concurrency that was not offered", sealed(func(m *made) { m.report.Rows[0].Workload.Load.Concurrency = p(8) }),
 			"little", gate.Fail, "were in flight on average where 8 were stated",
-			map[string]gate.Answer{"queue": gate.Warn}},
+			map[string]gate.Answer{"queue": gate.Warn, "warm": gate.Fail}},
 		{"no recipe", sealed(func(m *made) { m.report.AsItWas = nil }), "ceiling", gate.Unjudged, "missing a recipe",
 			map[string]gate.Answer{"denominator": gate.NotApplicable, "label": gate.NotApplicable, "host": gate.Unjudged}},
 		{"an unknown dtype", sealed(func(m *made) { m.report.AsItWas.Recipe.Weights.Dtype = "int3" }),
@@ -521,6 +591,27 @@ func TestCopied(t *testing.T) {
 	m.seal()
 	if r := ask(); r.Answer != gate.Fail || !strings.Contains(r.Reason, "the same run of figures stands in row") {
 		t.Errorf("a copy with other prompts: %v %s", r.Answer, r.Reason)
+	}
+}
+
+// A run played again under other prompts and later is a copy still, if one gap of the
+// whole differs.
+func TestCopiedGaps(t *testing.T) {
+	m := make1(1, rowtest.Options{})
+	corpus := gate.NewCorpus()
+	corpus.Add(m.report, &m.report.Rows[0], m.samples[0])
+	for i := range m.samples[0] {
+		s := &m.samples[0][i]
+		s.Prompt = "f" + s.Prompt[1:]
+		s.Enqueued, s.Sent = s.Enqueued+777, s.Sent+777
+		s.T[0] += s.I % 7
+	}
+	m.samples[0][20].T[5]++
+	m.seal()
+	for _, r := range judge(t, m.files(t), corpus)[0] {
+		if r.Gate == "copied" && (r.Answer != gate.Fail || !strings.Contains(r.Reason, "119 of 120 timed requests came with the very gaps of row")) {
+			t.Errorf("%v %s", r.Answer, r.Reason)
+		}
 	}
 }
 

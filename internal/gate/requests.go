@@ -18,6 +18,7 @@ func complete(in *Input) Result {
 			empty++
 		}
 	}
+	untimed := failedUntimed(in.Samples)
 	switch {
 	case in.Row.Status != row.StatusOK:
 		return fail("the row's status is "+in.Row.Status+": "+in.Row.Reason, figures...)
@@ -30,7 +31,21 @@ func complete(in *Input) Result {
 	case empty > 0:
 		return fail(of(empty, c.Completed, "request")+" brought 0 tokens", append(figures, Compared{"with 0 tokens", itoa(empty), "0"})...)
 	}
+	if untimed > 0 {
+		return warning(count(untimed, "request")+" failed before the timed ones", append(figures, Compared{"failed in the warm-up", itoa(untimed), "0"})...)
+	}
 	return pass(count(c.Completed, "request")+" planned and completed, 0 failed", figures...)
+}
+
+// failedUntimed counts the failures before the timed requests; a drain request may be
+// ended by us.
+func failedUntimed(samples []row.Sample) (n int64) {
+	for i := range samples {
+		if s := &samples[i]; s.Phase != row.PhaseTimed && s.Phase != row.PhaseDrain && !s.OK() {
+			n++
+		}
+	}
+	return n
 }
 
 func firstReason(samples []row.Sample) string {

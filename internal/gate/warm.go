@@ -5,7 +5,15 @@ import "rowproof/internal/row"
 // warm passes a row whose timed requests all came after a warm-up, the first call
 // apart.
 func warm(in *Input) Result {
+	for i := range in.Samples {
+		if in.Samples[i].Phase == row.PhaseRamp {
+			return fail("request " + itoa(in.Samples[i].I) + " is in phase ramp, which no run of this tool has")
+		}
+	}
 	if in.Row.Workload.Warmup == 0 {
+		if text := in.phases(); text != "" {
+			return fail(text)
+		}
 		return warning("cold start: no warm-up was asked for, so the row is not ranked")
 	}
 	if r, none := in.noSamples(); none {
@@ -50,22 +58,10 @@ func warm(in *Input) Result {
 	case firsts != 1:
 		return fail("the first call is not kept apart: " + count(firsts, "request") + " in phase first, 1 expected")
 	}
-	return pass("every timed request came after the warm-up, and the first call is apart")
-}
-
-// repeats warns below three: there is no interval worth ranking by.
-func repeats(in *Input) Result {
-	n := int64(len(in.Row.PerRepeat))
-	figure := Compared{"repeats", itoa(n), "at least 3"}
-	switch {
-	case n >= 3:
-		return pass(itoa(n)+" repeats", figure)
-	case n == 0:
-		return missing("a repeat", "")
+	if text := in.phases(); text != "" {
+		return fail(text)
 	}
-	r := warning(count(n, "repeat")+": shown, and not ranked", figure)
-	r.Mend = "measure with --repeats 3; publish asks for --single otherwise"
-	return r
+	return pass("every timed request came after the warm-up, and the first call is apart")
 }
 
 // dates fails a report from the future.

@@ -194,11 +194,7 @@ func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, wit
 		s.refuse(fmt.Errorf("%s:1:1: its recipe is %q, which belongs in another folder than this, of %q", file, r, key))
 	}
 	for i := range b.Rows {
-		for k := range b.Rows[i].Samples {
-			if p := b.Rows[i].Samples[k].Prompt; p != "" && corpus.Prompts[p] == "" {
-				corpus.Prompts[p] = b.Rows[i].Row.ID
-			}
-		}
+		corpus.AddSamples(b.Rows[i].Row.ID, b.Rows[i].Samples)
 	}
 	places := rowPlaces(l.source)
 	results := make([][]gate.Result, len(b.Rows))

@@ -1,0 +1,95 @@
+package gate
+
+import (
+	"cmp"
+	"slices"
+
+	"rowproof/internal/row"
+)
+
+// How far the order of enqueueing may differ from the order of the numbers, and a
+// duration from its last request: streams read the clock before they take a number, and
+// times are whole µs.
+const (
+	enqueueSlack  = 10_000
+	durationSlack = 2
+)
+
+// repeatSamples groups the requests by repeat, each in the order of their numbers.
+func (in *Input) repeatSamples() (numbers []int64, groups map[int64][]*row.Sample) {
+	groups = map[int64][]*row.Sample{}
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		if groups[s.Repeat] == nil {
+			numbers = append(numbers, s.Repeat)
+		}
+		groups[s.Repeat] = append(groups[s.Repeat], s)
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		slices.SortStableFunc(groups[n], func(a, b *row.Sample) int { return cmp.Compare(a.I, b.I) })
+	}
+	return numbers, groups
+}
+
+// phases says which request is not in the phase that its place and the workload give it,
+// or "": the phase decides what is counted, so nothing may choose it afterwards.
+func (in *Input) phases() string {
+	w := &in.Row.Workload
+	if w.Load.Concurrency == nil || *w.Load.Concurrency < 1 {
+		return ""
+	}
+	numbers, groups := in.repeatSamples()
+	for _, n := range numbers {
+		if text := phasesOf(w, n, groups[n]); text != "" {
+			return text + " (repeat " + itoa(n) + ")"
+		}
+	}
+	return ""
+}
+
+func phasesOf(w *row.Workload, repeat int64, group []*row.Sample) string {
+	c := *w.Load.Concurrency
+	untimed := w.Warmup * c
+	latest := int64(0)
+	for at, s := range group {
+		i := int64(at)
+		switch {
+		case s.I != i:
+			return "request " + itoa(i) + " is not among the samples, or one number is used twice: they are numbered as they were enqueued, 0, 1, 2 and on"
+		case s.Enqueued < latest-enqueueSlack:
+			return "request " + itoa(i) + " was enqueued before requests of a lower number"
+		}
+		latest = max(latest, s.Enqueued)
+		want, why := row.PhaseTimed, ""
+		switch {
+		case i == 0 && repeat == 0 && untimed > 0:
+			want, why = row.PhaseFirst, "it is the very first"
+		case i < untimed:
+			want, why = row.PhaseWarm, "the warm-up takes "+itoa(untimed)
+		case w.Protocol == row.Passes:
+			why = "passes time all that follows the warm-up"
+		case w.Requests != nil:
+			why = itoa(*w.Requests) + " follow the warm-up as timed"
+			if i >= untimed+*w.Requests {
+				want = row.PhaseDrain
+			}
+		case w.DurationS != nil:
+			since := s.Enqueued - group[untimed].Enqueued
+			why = "it was enqueued " + number(float64(since)/1e6) + " s after the first timed one, of " + itoa(*w.DurationS) + " s"
+			switch end := *w.DurationS * 1_000_000; {
+			case since > end+durationSlack:
+				want = row.PhaseDrain
+			case since >= end-durationSlack:
+				want = s.Phase // too close to tell
+			}
+		}
+		if s.Phase != want {
+			return "request " + itoa(i) + " is in phase " + s.Phase + " where " + want + " follows: " + why
+		}
+		if pass := i/c - w.Warmup; w.Protocol == row.Passes && want == row.PhaseTimed && s.Pass != pass {
+			return "request " + itoa(i) + " is of timed pass " + itoa(s.Pass) + " where its place gives " + itoa(pass)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"cmp"
+	"slices"
+
+	"rowproof/internal/row"
+)
+
+// fewestGaps is how many gaps two runs must share before it says that one is a copy, and
+// fewestValues how many different ones among them: a made-up engine may answer in even
+// steps.
+const (
+	fewestGaps   = 16
+	fewestValues = 4
+)
+
+// repeats asks for repeats that were each measured, one after the other, as many as the
+// workload states; below three it warns: there is no interval worth ranking by.
+func repeats(in *Input) Result {
+	if r, none := in.noSamples(); none {
+		return r
+	}
+	n := int64(len(in.Row.PerRepeat))
+	figure := Compared{"repeats", itoa(n), "at least 3"}
+	if n == 0 {
+		return missing("a repeat", "")
+	}
+	numbers, groups := in.repeatSamples()
+	stated := in.Row.Workload.Repeats
+	present := Compared{"repeats among the samples", itoa(int64(len(numbers))), itoa(stated)}
+	if int64(len(numbers)) != stated || n != stated {
+		return fail("the workload states "+count(stated, "repeat")+", and "+itoa(int64(len(numbers)))+" are among the samples", present)
+	}
+	var end int64
+	same := map[uint64]int64{} // hash of a repeat's gaps → the repeat
+	for at, number := range numbers {
+		if number != int64(at) {
+			return fail("repeat "+itoa(int64(at))+" is not among the samples", present)
+		}
+		group := groups[number]
+		if text := apart(group); text != "" {
+			return fail(text + " (repeat " + itoa(number) + ")")
+		}
+		from, to := reach(group)
+		if at > 0 && from < end {
+			return fail("repeat "+itoa(number)+" began before repeat "+itoa(number-1)+" had ended",
+				Compared{"began", itoa(from) + " µs", "after " + itoa(end) + " µs"})
+		}
+		end = to
+		if hash, ok := gapsOf(timedOf(group)); ok {
+			if other, twice := same[hash]; twice {
+				return fail("repeats "+itoa(other)+" and "+itoa(number)+" have the same gaps, one by one: one is a copy of the other", figure)
+			}
+			same[hash] = number
+		}
+	}
+	if n >= 3 {
+		return pass(itoa(n)+" repeats", figure)
+	}
+	r := warning(count(n, "repeat")+": shown, and not ranked", figure)
+	r.Mend = "measure with --repeats 3; publish asks for --single otherwise"
+	return r
+}
+
+func timedOf(group []*row.Sample) []*row.Sample {
+	return slices.DeleteFunc(slices.Clone(group), func(s *row.Sample) bool { return s.Phase != row.PhaseTimed })
+}
+
+// reach is from the first request enqueued to the last content, in µs.
+func reach(group []*row.Sample) (from, to int64) {
+	from = group[0].Enqueued
+	for _, s := range group {
+		from, to = min(from, s.Enqueued), max(to, ended(s))
+	}
+	return from, to
+}
+
+// ended is when a request last was seen.
+func ended(s *row.Sample) int64 {
+	if at, ok := s.LastContent(); ok {
+		return at
+	}
+	return max(s.Enqueued, s.Sent)
+}
+
+// apart says which stream had two requests at one time, or "".
+func apart(group []*row.Sample) string {
+	ordered := slices.Clone(group)
+	slices.SortStableFunc(ordered, func(a, b *row.Sample) int { return cmp.Compare(a.Enqueued, b.Enqueued) })
+	last := map[int64]*row.Sample{}
+	for _, s := range ordered {
+		if before := last[s.Worker]; before != nil && s.Enqueued < ended(before) {
+			return "stream " + itoa(s.Worker) + " had requests " + itoa(before.I) + " and " + itoa(s.I) + " at one time"
+		}
+		last[s.Worker] = s
+	}
+	return ""
+}
+
+// gapsOf hashes the gaps of some requests, without the first of each, which load decides,
+// and the last, whose chunk may be cut otherwise. It is false where there are too few to
+// tell a copy by.
+func gapsOf(requests []*row.Sample) (hash uint64, ok bool) {
+	hash = 14695981039346656037 // FNV-1a
+	n := 0
+	var values []int64
+	for _, s := range requests {
+		if len(s.T) < 3 {
+			continue
+		}
+		for _, gap := range s.T[1 : len(s.T)-1] {
+			for b := range 8 {
+				hash = (hash ^ uint64(gap)>>(8*b)&0xff) * 1099511628211
+			}
+			n++
+			if len(values) < fewestValues && !slices.Contains(values, gap) {
+				values = append(values, gap)
+			}
+		}
+	}
+	return hash, n >= fewestGaps && len(values) >= fewestValues
+}
