@@ -281,11 +281,11 @@ func (o *benchOptions) declare(c collector) *inputs {
 	c.add("header", "", "NAME:VALUE", "header to add to each request; may be given again", o.setHeader)
 	c.StringVar(&in.keyFile, "api-key-file", "", "`FILE` that holds the API key; else OPENAI_API_KEY, and no key when that is unset")
 	c.BoolVar(&o.insecure, "insecure", false, "accept any certificate of an https server")
-	c.span("timeout", &o.timeout, "10m", "longest a request may take; an answer that falls silent for a minute ends sooner", false)
+	c.span("timeout", &o.timeout, "10m", "longest a request may take; an answer that falls silent for two minutes ends sooner", false)
 	c.choice("stamps", &o.stamps, "", benchStamps, "where arrival times come from: ring (a packet ring), ktime (the kernel) or read; without it the best there is")
 
 	c.choice("device", &in.device, "auto", benchDevices, "what the server must run on: auto, cuda, rocm or cpu; held against the receipt")
-	c.StringVar(&o.output, "output", "", "write `PREFIX`.csv, PREFIX.json, samples and evidence as rows complete")
+	c.StringVar(&o.output, "output", "", "write `PREFIX`.csv, PREFIX.json, samples and evidence as rows complete; no file of an earlier run is replaced")
 	c.BoolVar(&o.requireVerified, "require-verified", false, "exit 4 unless every row is verified")
 	c.BoolVarP(&o.verbose, "verbose", "v", false, "say more on stderr: receipt, prompts, load time, peak memory")
 	return in
