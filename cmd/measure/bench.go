@@ -39,16 +39,17 @@ func bench(ctx context.Context, args []string, s streams) int {
 	if done {
 		return code
 	}
+	s.out, s.err = &cleanWriter{s.out, &o.secrets}, &cleanWriter{s.err, &o.secrets}
 	code, err := runBench(ctx, o, s)
 	switch r := new(refusal); {
 	case ctx.Err() != nil:
 		fmt.Fprintln(s.err, "measure bench: interrupted; finished rows are kept")
 		return exitInterrupted
 	case errors.As(err, &r):
-		fmt.Fprintf(s.err, "measure bench: %s\n", o.secrets.scrub(r.text))
+		fmt.Fprintf(s.err, "measure bench: %s\n", r.text)
 		return r.code
 	case err != nil:
-		fmt.Fprintf(s.err, "measure bench: %s\n", o.secrets.scrub(err.Error()))
+		fmt.Fprintf(s.err, "measure bench: %v\n", err)
 		return exitFailed
 	}
 	return code
@@ -155,7 +156,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 		return nil, nil, none, err
 	}
 	if cal.answer == nil {
-		fmt.Fprintf(w, "measure bench: the server refuses a first short request to %s: %s\n", o.endpoint, oneLine(o.secrets.scrub(cal.refused)))
+		fmt.Fprintf(w, "measure bench: the server refuses a first short request to %s: %s\n", o.endpoint, oneLine(cal.refused))
 	}
 	if cal.noRing != "" {
 		fmt.Fprintf(w, "measure bench: no packet ring (%s), so arrivals are stamped as the kernel hands them over: give this program the right with sudo setcap cap_net_raw+ep %s, or its container NET_RAW\n", cal.noRing, thisProgram())
@@ -184,6 +185,8 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 			fmt.Fprintf(w, "measure bench: the selftest of the client failed, so gate client cannot be judged: %v\n", err)
 		}
 	}
+	cleanAll(&receipt, o.secrets.clean)
+	cleanAll(&evidence, o.secrets.clean)
 	v := version.Read()
 	return sw, &row.Report{
 		Schema:     row.Schema,

@@ -48,6 +48,10 @@ const (
 	enoughWords = 64
 )
 
+// leastPerWord is fewer tokens than any tokenizer makes of a word: to go by less, prompts
+// would have to be without bounds.
+const leastPerWord = 0.25
+
 // calibration asks a server a few short requests before the first row.
 type calibration struct {
 	s *server
@@ -115,6 +119,9 @@ func (c *calibration) measureWords(ctx context.Context, few *int64) (note string
 		return "prompt=text: the server does not say how many tokens it is", nil
 	}
 	perWord := float64(*many.ISL-*few) / (manyWords - fewWords)
+	if perWord < leastPerWord {
+		return fmt.Sprintf("prompt=text: the server counts %d more tokens for %d more words: it can't be counted by", *many.ISL-*few, manyWords-fewWords), nil
+	}
 	around := *few - int64(math.Round(fewWords*perWord))
 	if perWord != 1 {
 		single, beside, err := c.singleTokens(ctx)

@@ -55,9 +55,8 @@ type benchOptions struct {
 	requireVerified bool
 	verbose         bool
 
-	secrets    secrets
-	secretKeys []string // members of extraBody whose values no output may hold
-	command    []string // as called, secrets masked
+	secrets secrets
+	command []string // as called, secrets masked
 }
 
 // Values that a flag chooses from.
@@ -107,10 +106,7 @@ func (v *value) Type() string   { return v.kind }
 func (v *value) Set(s string) error {
 	v.text = s
 	if want := v.set(s); want != "" {
-		if v.name == "header" || v.name == "base-url" && strings.Contains(s, "@") {
-			s = masked // what was meant for a secret may stand anywhere in it
-		}
-		*v.problems = append(*v.problems, fmt.Sprintf("--%s %s: want %s", v.name, s, want))
+		*v.problems = append(*v.problems, fmt.Sprintf("--%s %s: want %s", v.name, echo(v.name, s), want))
 	}
 	return nil
 }
@@ -195,9 +191,12 @@ func parseBench(args []string, s streams) (o *benchOptions, code int, done bool)
 		}
 		break
 	}
+	for _, a := range args {
+		o.secrets.find(a)
+	}
 	if len(problems) > 0 {
 		for _, p := range problems {
-			fmt.Fprintf(s.err, "measure bench: %s\n", o.secrets.scrub(p))
+			fmt.Fprintf(s.err, "measure bench: %s\n", o.secrets.clean(p))
 		}
 		return nil, exitUsage, true
 	}
@@ -440,10 +439,7 @@ func (o *benchOptions) setExtraBody(s string) string {
 		if err := json.Compact(&tight, text); err != nil {
 			return want
 		}
-		if isSecretName(key) {
-			o.secrets.add(strings.Trim(tight.String(), `"`))
-			o.secretKeys = append(o.secretKeys, key)
-		}
+		o.secrets.findIn(tight.String(), isSecretName(key))
 		switch key {
 		case "temperature":
 			o.sampling.Temperature = roofline.Decimal(tight.String())

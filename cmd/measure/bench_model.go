@@ -32,7 +32,7 @@ func sameModel(served string, names []string) bool {
 
 // chooseModel picks the id to put into requests out of those that the server shows.
 func chooseModel(c *catalog.Catalog, asked string, served []string) (string, error) {
-	list := strings.Join(served, ", ")
+	list := listed(served)
 	switch {
 	case len(served) == 0:
 		return "", fmt.Errorf("the server serves no model; load one, or name another server with --base-url")

@@ -126,8 +126,11 @@ func (o *benchOptions) workload(p planned) row.Workload {
 // shownExtraBody is what a report may hold of the members added to each request.
 func (o *benchOptions) shownExtraBody() map[string]string {
 	shown := maps.Clone(o.extraBody)
-	for _, key := range o.secretKeys {
-		shown[key] = `"` + masked + `"`
+	for key, text := range shown {
+		if inside, ok := maskMembers(text, isSecretName(key), nil); ok {
+			text = inside
+		}
+		shown[key] = o.secrets.scrub(text)
 	}
 	return shown
 }

@@ -26,6 +26,9 @@ func newProgress(w io.Writer, plan []planned) *progress {
 	for _, x := range plan {
 		p.work += effort(x)
 	}
+	if c, ok := w.(*cleanWriter); ok {
+		w = c.w // what is drawn is ours
+	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.w = w
 	}

@@ -75,8 +75,9 @@ func (s *sweep) measure(ctx context.Context, n int, p planned) (*finished, error
 	m.evidence.Row = int64(n)
 	m.evidence.Zero = wall.Format(time.RFC3339Nano)
 	m.evidence.Capture = stats
+	cleanAll(&m.evidence, s.o.secrets.clean)
 	for i := range m.samples {
-		m.samples[i].Reason = s.o.secrets.scrub(m.samples[i].Reason)
+		m.samples[i].Reason = s.o.secrets.clean(m.samples[i].Reason)
 	}
 	if note, err := thin(m.samples, p.seed, mostSamples); err != nil {
 		broken = errors.Join(broken, err)
@@ -96,9 +97,10 @@ func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []strin
 		Figures: c.Figures, Missing: c.Missing, PerRepeat: c.PerRepeat, Counts: c.Counts, Server: c.Server,
 	}
 	if reason := whyFailed(w, &c.Counts, m.samples, broken); reason != "" {
-		m.row.Status, m.row.Reason = row.StatusError, oneLine(s.o.secrets.scrub(reason))
+		m.row.Status, m.row.Reason = row.StatusError, oneLine(s.o.secrets.clean(reason))
 	}
 	m.row.Notes = notes(&m.row, m.seed, s.stamps, slices.Concat(said, s.alone(w, &m.seed), s.extra))
+	cleanAll(&m.row, s.o.secrets.clean)
 }
 
 // alone remembers the rates at c=1, and says where there is none to divide by.
@@ -183,18 +185,4 @@ func (s *sweep) spec(p planned, repeat int, zero int64) loadgen.Spec {
 		spec.Duration = s.o.duration
 	}
 	return spec
-}
-
-// oneLine keeps a reason readable in a table and a CSV cell.
-func oneLine(s string) string {
-	out := make([]rune, 0, len(s))
-	for _, r := range s {
-		if r < ' ' || r == 0x7f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			r = ' ' // no line breaks, no terminal commands, no change of direction
-		}
-		if out = append(out, r); len(out) == 500 {
-			return string(out) + "…"
-		}
-	}
-	return string(out)
 }

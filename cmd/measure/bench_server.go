@@ -43,7 +43,7 @@ func (s *server) simulated() bool { return s.embedded }
 func (s *server) ref() host.ServerRef {
 	r := host.ServerRef{
 		Base: s.base, Header: s.header, Insecure: s.insecure,
-		Engine: s.engine, Version: s.version, Model: s.model, Arguments: s.arguments,
+		Engine: s.engine, Version: s.version, Model: oneLine(s.model), Arguments: s.arguments,
 	}
 	if s.arguments != nil {
 		r.ArgumentsFrom = "GET /server_info"
@@ -136,6 +136,12 @@ func fits(shapes []shape, model string, limit *int64) error {
 		oneLine(model), strings.Join(long, ", "), *limit)
 }
 
+// Bounds on what is kept of a server's settings: their number, and bytes of each.
+const (
+	mostSettings  = 2000
+	mostOfSetting = 8 << 10
+)
+
 // settings flattens what a server reports of itself to one text a name. Values that
 // may be secrets are masked.
 func settings(info json.RawMessage) map[string]string {
@@ -151,9 +157,16 @@ func settings(info json.RawMessage) map[string]string {
 		case map[string]any, []any, nil:
 			continue // nested state is no setting
 		}
-		out[name] = fmt.Sprint(v)
+		text := fmt.Sprint(v)
+		if len(text) > mostOfSetting || len(name) > mostOfName {
+			continue // no engine has such
+		}
+		out[name] = text
 		if isSecretName(name) {
 			out[name] = masked
+		}
+		if len(out) == mostSettings {
+			break
 		}
 	}
 	return out
