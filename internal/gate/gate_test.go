@@ -331,6 +331,35 @@ func TestPlantedDefects(t *testing.T) {
 		{"a server that could not be read", sealed(func(m *made) {
 			m.report.Receipt.Engine.Arguments, m.report.Receipt.Runtime.Packages = map[string]string{}, map[string]string{}
 		}), "label", gate.Unjudged, "missing what the server reports of: flags, package torch, package vllm", nil},
+		{"another model served", sealed(func(m *made) { m.report.Receipt.Engine.Model = "meta-llama/Llama-3.2-1B" }),
+			"label", gate.Fail, "served model is meta-llama/Llama-3.2-1B, the recipe states llama-3.1-8b", nil},
+		{"another model under a name of the right one", sealed(func(m *made) {
+			m.report.Receipt.Engine.Arguments["model"] = "/models/tiny-llama-3.1-8b"
+			m.report.Receipt.Engine.Arguments["served-model-name"] = "llama-3.1-8b"
+		}), "label", gate.Fail, "model argument is /models/tiny-llama-3.1-8b, the recipe states llama-3.1-8b", nil},
+		{"the right model under another name", sealed(func(m *made) {
+			m.report.Receipt.Engine.Arguments["model"] = "/cache/models--meta-llama--Llama-3.1-8B-Instruct/snapshots/0e9e39f"
+			m.report.Receipt.Engine.Arguments["served_model_name"] = "chat"
+			m.report.Receipt.Engine.Model = "chat"
+		}), "label", gate.Pass, "of the recipe hold", nil},
+		{"a path to the right model", sealed(func(m *made) { m.report.Receipt.Engine.Model = "/models/Llama-3.1-8B-Instruct/" }),
+			"label", gate.Fail, "served model is /models/Llama-3.1-8B-Instruct/", nil},
+		{"a path that ends in its repository", sealed(func(m *made) { m.report.Receipt.Engine.Model = "/models/meta-llama/Llama-3.1-8B-Instruct/" }),
+			"label", gate.Pass, "of the recipe hold", nil},
+		{"no model", sealed(func(m *made) { m.report.Receipt.Engine.Model = "" }), "label", gate.Unjudged, "missing what the server reports of: served model", nil},
+		{"a server that started after the run", sealed(func(m *made) { m.report.Receipt.Engine.StartedAt = "2026-11-30T12:00:06Z" }),
+			"dates", gate.Fail, "the server started after the run had begun", nil},
+		{"a row from before its run", sealed(func(m *made) { m.evidence[1].Zero = "2026-11-30T11:58:59.99Z" }),
+			"dates", gate.Fail, "the row's zero is not within the run", nil},
+		{"a row from long after its run", sealed(func(m *made) {
+			m.report.MeasuredAt, m.report.Receipt.Engine.StartedAt = "2026-11-23T11:59:59Z", "2026-11-23T11:40:00Z"
+		}), "dates", gate.Fail, "the row's zero is not within the run", nil},
+		{"a row from the future", sealed(func(m *made) { m.evidence[1].Zero = "2026-12-01T00:00:01Z" }),
+			"dates", gate.Fail, "measured in the future", nil},
+		{"from before any engine", sealed(func(m *made) {
+			m.report.MeasuredAt, m.report.Receipt.Engine.StartedAt = "2022-12-31T23:59:59Z", "2022-12-31T23:00:00Z"
+			m.evidence[1].Zero = "2023-01-01T00:00:00Z"
+		}), "dates", gate.Fail, "before any engine that is measured here", nil},
 		{"NUMA balancing on", sealed(func(m *made) { m.report.Receipt.Host.NUMABalancing = p(2) }),
 			"host", gate.Fail, "NUMA balancing is on (2)", nil},
 		{"a hot device", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "0x0000000000000060" }),

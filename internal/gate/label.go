@@ -75,6 +75,7 @@ func held(report *row.Report) *labels {
 	l := &labels{arguments: normal(receipt.Engine.Arguments)}
 	l.equal("engine", receipt.Engine.Name, was.Recipe.Engine.Name)
 	l.version("engine version", receipt.Engine.Version, was.Recipe.Engine.Version)
+	l.model(report)
 	l.flags(was.Recipe.Flags)
 	l.runtime(&was.Recipe.Runtime, &receipt.Runtime)
 	l.weights(&was.Recipe.Weights, &receipt.Weights)
@@ -89,6 +90,50 @@ func held(report *row.Report) *labels {
 		}
 	}
 	return l
+}
+
+// model asks that the server served the recipe's model: by the model's id, a repository
+// of it, or a path that ends in either. A server may serve under a name of its own
+// choice, if its arguments say which model that is.
+func (l *labels) model(report *row.Report) {
+	was, engine := report.AsItWas, &report.Receipt.Engine
+	id, _, _ := strings.Cut(report.Recipe, "/")
+	names := slices.Concat([]string{id, was.Recipe.Weights.File}, was.Model.Repositories)
+	if r := was.Recipe.Weights.Repository; r != "random" {
+		names = append(names, r)
+	}
+	stated := id
+	if stated == "" && len(was.Model.Repositories) > 0 {
+		stated = was.Model.Repositories[0]
+	}
+	loaded := l.argument("model", "model-path", "model-tag")
+	renamed := loaded != "" && l.arguments["served-model-name"] != ""
+	for _, m := range []struct{ name, found string }{{"served model", engine.Model}, {"model argument", loaded}} {
+		switch {
+		case m.found == "" && m.name == "served model":
+			l.unread(m.name, stated)
+		case m.found == "" || renamed && m.name == "served model" && slices.Contains(strings.Fields(l.arguments["served-model-name"]), m.found):
+		case !namesModel(m.found, names):
+			l.differ(m.name, m.found, stated)
+		default:
+			l.hold(m.name, m.found, stated)
+		}
+	}
+}
+
+// namesModel says whether a name or a path ends in one of the names, whole.
+func namesModel(found string, names []string) bool {
+	found = "/" + strings.ToLower(strings.TrimRight(found, "/"))
+	for _, n := range names {
+		if n = strings.ToLower(n); n == "" {
+			continue
+		}
+		// Hugging Face's cache keeps a repository under snapshots of it.
+		if strings.HasSuffix(found, "/"+n) || strings.Contains(found, "/models--"+strings.ReplaceAll(n, "/", "--")+"/snapshots/") {
+			return true
+		}
+	}
+	return false
 }
 
 // labels gathers what was compared.

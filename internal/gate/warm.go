@@ -63,35 +63,3 @@ func warm(in *Input) Result {
 	}
 	return pass("every timed request came after the warm-up, and the first call is apart")
 }
-
-// dates fails a report from the future.
-func dates(in *Input) Result {
-	at := in.Report.MeasuredAt
-	if !moment(at) {
-		return fail("measured_at is not a time in UTC", Compared{"measured_at", at, "such as 2026-11-30T18:20:00Z"})
-	}
-	if !moment(in.Now) {
-		return missing("the reader's clock", "")
-	}
-	figure := Compared{"measured_at", at, "not after " + in.Now}
-	// Both are UTC in the same form: the first 19 characters order as the times do.
-	if at[:19] > in.Now[:19] {
-		return fail("measured in the future", figure)
-	}
-	return pass("not in the future", figure)
-}
-
-// moment says whether a text has the form 2026-11-30T18:20:00…Z.
-func moment(s string) bool {
-	const form = "0000-00-00T00:00:00"
-	if len(s) < len(form)+1 || s[len(s)-1] != 'Z' {
-		return false
-	}
-	for i := range len(form) {
-		digit := s[i] >= '0' && s[i] <= '9'
-		if (form[i] == '0') != digit || !digit && s[i] != form[i] {
-			return false
-		}
-	}
-	return true
-}

@@ -3,6 +3,7 @@ package rowtest
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
@@ -65,9 +66,9 @@ func header(o Options) *row.Report {
 			Command: []string{"measure", "bench", "--recipe", o.Recipe}},
 		Receipt: row.Receipt{
 			Engine: row.EngineReceipt{
-				Name: engine.Name, Version: engine.Version, Model: "model",
-				StartedAt:   "2026-11-30T11:40:00Z",
-				CommandLine: append([]string{engine.Name, "serve", "model"}, was.Recipe.Flags...),
+				Name: engine.Name, Version: engine.Version, Model: modelID(o),
+				StartedAt:   startedAt(o),
+				CommandLine: append([]string{engine.Name, "serve", modelID(o)}, was.Recipe.Flags...),
 				Arguments:   arguments(was.Recipe.Flags), ArgumentsFrom: "process command line",
 			},
 			Weights: row.WeightsReceipt{Source: weightsSource(&was.Recipe), Revision: was.Recipe.Weights.Revision},
@@ -97,6 +98,19 @@ func header(o Options) *row.Report {
 		r.Receipt.Devices = []row.Device{}
 	}
 	return r
+}
+
+// modelID is the model that the recipe names.
+func modelID(o Options) string {
+	id, _, _ := strings.Cut(o.Recipe, "/")
+	return id
+}
+
+// startedAt is 20 minutes before the run.
+func startedAt(o Options) string {
+	at, err := time.Parse(time.RFC3339, o.MeasuredAt)
+	must(err)
+	return at.Add(-20 * time.Minute).UTC().Format(time.RFC3339)
 }
 
 func workload(o Options, c Cell, seed uint64) row.Workload {

@@ -66,7 +66,7 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 	for repeat := range w.Repeats {
 		ev.Capture = append(ev.Capture, row.CaptureStats{
 			Repeat: repeat, Stamps: "ktime", Reads: int64(len(samples)) * w.OSL, Connections: *w.Load.Concurrency,
-			ServerStartedAt: "2026-11-30T11:40:00Z",
+			ServerStartedAt: startedAt(o),
 		})
 	}
 	return ev
