@@ -152,13 +152,16 @@ func isScheme(s string) bool { return strings.EqualFold(s, "bearer") || strings.
 // findIn remembers the secrets in a JSON text: see maskMembers.
 func (s *secrets) findIn(text string, secret bool) {
 	maskMembers(text, secret, func(said string, secret bool) {
-		if secret {
-			s.add(said)
-		} else {
+		switch {
+		case !secret:
 			s.find(said)
+		case !slices.Contains(schemaTypes, said): // of a schema with a member named so
+			s.add(said)
 		}
 	})
 }
+
+var schemaTypes = []string{"string", "number", "integer", "boolean", "object", "array"}
 
 // clean is scrub for a text in which a server may have had a hand: what a terminal would
 // act on is spelled out.

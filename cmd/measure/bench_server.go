@@ -145,19 +145,21 @@ const (
 // settings flattens what a server reports of itself to one text a name. Values that
 // may be secrets are masked.
 func settings(info json.RawMessage) map[string]string {
-	var members map[string]any
-	d := json.NewDecoder(strings.NewReader(string(info)))
-	d.UseNumber()
-	if info == nil || d.Decode(&members) != nil {
+	var members map[string]json.RawMessage // not read any further: it may be large
+	if info == nil || json.Unmarshal(info, &members) != nil {
 		return nil
 	}
 	out := map[string]string{}
 	for name, v := range members {
-		switch v.(type) {
-		case map[string]any, []any, nil:
-			continue // nested state is no setting
+		text := string(v)
+		switch v[0] {
+		case '{', '[', 'n':
+			continue // nested state is no setting, and null is none
+		case '"':
+			if json.Unmarshal(v, &text) != nil {
+				continue
+			}
 		}
-		text := fmt.Sprint(v)
 		if len(text) > mostOfSetting || len(name) > mostOfName {
 			continue // no engine has such
 		}

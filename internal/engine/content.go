@@ -13,10 +13,18 @@ type content struct {
 
 // contentOf looks into a content value: a string, or a list of typed parts in which a
 // thinking part nests a list of its own. An empty one carries nothing.
-func contentOf(raw json.RawMessage, reasoning bool) content {
+func contentOf(raw json.RawMessage, reasoning bool) content { return contentIn(raw, reasoning, 0) }
+
+// deepest is how far lists and parts are looked into; each level reads all below it.
+const deepest = 8
+
+func contentIn(raw json.RawMessage, reasoning bool, depth int) content {
 	raw = bytes.TrimSpace(raw)
 	if !isSet(raw) {
 		return content{}
+	}
+	if depth > deepest {
+		return content{answer: !reasoning, reasoning: reasoning}
 	}
 	switch raw[0] {
 	case '"':
@@ -28,11 +36,11 @@ func contentOf(raw json.RawMessage, reasoning bool) content {
 		}
 		var c content
 		for _, p := range parts {
-			c = c.and(partOf(p, reasoning))
+			c = c.and(partOf(p, reasoning, depth+1))
 		}
 		return c
 	case '{':
-		return partOf(raw, reasoning)
+		return partOf(raw, reasoning, depth+1)
 	default:
 		return content{}
 	}
@@ -47,7 +55,7 @@ func (c content) and(d content) content {
 	return c
 }
 
-func partOf(raw json.RawMessage, reasoning bool) content {
+func partOf(raw json.RawMessage, reasoning bool, depth int) content {
 	var p struct {
 		Type     string          `json:"type"`
 		Text     json.RawMessage `json:"text"`
@@ -55,16 +63,16 @@ func partOf(raw json.RawMessage, reasoning bool) content {
 	}
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] != '{' {
-		return contentOf(raw, reasoning) // a bare string in the list
+		return contentIn(raw, reasoning, depth) // a bare string in the list
 	}
 	if json.Unmarshal(raw, &p) != nil {
 		p.Type = "" // not a string: a type that nobody knows
 	}
 	switch p.Type {
 	case "text", "output_text":
-		return contentOf(p.Text, reasoning)
+		return contentIn(p.Text, reasoning, depth)
 	case "thinking", "reasoning":
-		return contentOf(p.Thinking, true).and(contentOf(p.Text, true))
+		return contentIn(p.Thinking, true, depth).and(contentIn(p.Text, true, depth))
 	default:
 		return content{answer: !reasoning, reasoning: reasoning, unknown: orElse(p.Type, "(none)")}
 	}

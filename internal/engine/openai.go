@@ -142,6 +142,10 @@ type delta struct {
 	FunctionCall     json.RawMessage `json:"function_call"`
 }
 
+// largestEvent is how many bytes one event may hold where osl tokens were asked for: read
+// into memory it takes many times as much.
+func largestEvent(osl int64) int { return int(max(4<<20, 64*osl)) }
+
 // read understands one response.
 func read(o *loadgen.Outcome) *reading {
 	r := new(reading)
@@ -217,6 +221,10 @@ func (r *reading) events(o *loadgen.Outcome, s stream) (done bool, why string) {
 		if string(data) == "[DONE]" {
 			done = true
 			break
+		}
+		if len(data) > largestEvent(o.Call.OSL) {
+			r.fail("an event of " + strconv.Itoa(len(data)) + " bytes")
+			continue
 		}
 		var c chunk
 		if err := json.Unmarshal(data, &c); err != nil {

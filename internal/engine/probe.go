@@ -109,22 +109,6 @@ func (e *AccessError) Error() string {
 	return s + "set OPENAI_API_KEY, or give --api-key-file"
 }
 
-// ParseBase reads a base URL given with or without /v1 and returns it without. A bare
-// host and port means http.
-func ParseBase(s string) (*url.URL, error) {
-	given := s
-	if !strings.Contains(s, "://") {
-		s = "http://" + s
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("base URL is " + strconv.Quote(given) + "; it takes http://HOST:PORT or https://HOST, with or without /v1; an IPv6 address stands in brackets")
-	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
-	u.RawPath, u.RawQuery, u.Fragment = "", "", ""
-	return u, nil
-}
-
 // prober asks one server.
 type prober struct {
 	base   *url.URL
@@ -135,6 +119,9 @@ type prober struct {
 
 // longestProbe is how long an answer to a question about the server may take at most.
 const longestProbe = 15 * time.Second
+
+// longestAnswer is how many bytes of an answer about the server are read.
+const longestAnswer = 8 << 20
 
 // Probe asks the server at base what it is; each answer may take timeout, and no longer
 // than 15 s. The errors *NoServerError, *SilentError, *AccessError, *RedirectError and
@@ -288,7 +275,7 @@ func (p *prober) get(ctx context.Context, path string) (body []byte, status int,
 		return nil, 0, "", p.late(ctx, err, accepted)
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, longestAnswer))
 	return body, resp.StatusCode, resp.Header.Get("Location"), p.late(ctx, err, accepted)
 }
 

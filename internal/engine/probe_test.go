@@ -172,26 +172,3 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestParseBase(t *testing.T) {
-	for in, want := range map[string]string{
-		"http://h:8000":               "http://h:8000",
-		"http://h:8000/v1":            "http://h:8000",
-		"http://h:8000/v1/":           "http://h:8000",
-		"https://h/gateway/v1":        "https://h/gateway",
-		"127.0.0.1:30000":             "http://127.0.0.1:30000",
-		"http://[::1]:8000/v1":        "http://[::1]:8000",
-		"http://h:8000/v1?x=1#y":      "http://h:8000",
-		"http://h:8000/deployment-v1": "http://h:8000/deployment-v1",
-	} {
-		u, err := ParseBase(in)
-		if err != nil || u.String() != want {
-			t.Errorf("%s: %v, %v; want %s", in, u, err, want)
-		}
-	}
-	for _, in := range []string{"", "ftp://h", "http://", "http://::1:8000", "http:///v1"} {
-		if u, err := ParseBase(in); err == nil || !strings.Contains(err.Error(), "http://HOST:PORT") {
-			t.Errorf("%q: %v, %v", in, u, err)
-		}
-	}
-}

@@ -64,15 +64,3 @@ func TestRedirectsOfRequestsSayWhere(t *testing.T) {
 		}
 	}
 }
-
-// A stream without end, of events too small to weigh much.
-func TestEndlessEventsAreAFailure(t *testing.T) {
-	body := strings.Repeat("data:\n\n", 5000)
-	c := &loadgen.Capture{Spec: loadgen.Spec{Protocol: row.Passes}, Outcomes: []loadgen.Outcome{{
-		Phase: row.PhaseTimed, HTTPStatus: 200, Body: []byte(body), Call: loadgen.Call{OSL: 4},
-	}}}
-	s := Samples(c)[0]
-	if want := "the answer passed 1040 events: 4 for each token asked for and 1024 beside"; s.Status != row.StatusError || s.Reason != want {
-		t.Errorf("%s: %q, want %q", s.Status, s.Reason, want)
-	}
-}

@@ -37,7 +37,7 @@ func parseStream(body []byte, most int) stream {
 		pos = 3
 	}
 	var e event
-	has := false
+	has, own := false, false // it has data; which is no part of the body
 	for pos < len(body) {
 		line, next, ended := cutLine(body, pos)
 		pos = next
@@ -56,10 +56,14 @@ func parseStream(body []byte, most int) stream {
 		value = bytes.TrimPrefix(value, []byte{' '})
 		switch string(name) {
 		case "data":
-			if has {
-				e.data = append(append(e.data[:len(e.data):len(e.data)], '\n'), value...)
-			} else {
-				e.data, has = value, true
+			switch {
+			case !has:
+				e.data, has, own = value, true, false
+			case !own:
+				e.data, own = e.data[:len(e.data):len(e.data)], true // what follows it in the body stays
+				fallthrough
+			default:
+				e.data = append(append(e.data, '\n'), value...)
 			}
 			e.end = int64(lineEnd(body, pos, ended))
 			s.cut = !ended

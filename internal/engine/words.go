@@ -43,14 +43,16 @@ func visible(text []byte, n int) string {
 }
 
 // errorWords draws the server's own words, and its code, out of an error object.
-func errorWords(data []byte) string {
+func errorWords(data []byte) string { return wordsIn(data, 0) }
+
+func wordsIn(data []byte, depth int) string {
 	var e struct {
 		Error   json.RawMessage `json:"error"`
 		Message json.RawMessage `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
 		Code    json.RawMessage `json:"code"`
 	}
-	if json.Unmarshal(data, &e) != nil {
+	if depth > deepest || json.Unmarshal(data, &e) != nil {
 		return visible(bytes.TrimSpace(data), mostWords)
 	}
 	if isSet(e.Error) {
@@ -58,7 +60,7 @@ func errorWords(data []byte) string {
 		if json.Unmarshal(e.Error, &s) == nil {
 			return visible([]byte(s), mostWords)
 		}
-		return errorWords(e.Error)
+		return wordsIn(e.Error, depth+1)
 	}
 	for _, m := range []json.RawMessage{e.Message, e.Detail} {
 		var s string

@@ -26,7 +26,7 @@ type response struct {
 	full   int64 // chunks that are large enough to hold an event
 	limit  limit
 
-	head        int // bytes of the head
+	head        int // memory of the head
 	size, count int // bytes and pieces of the response before
 }
 
@@ -80,8 +80,12 @@ func limitOf(osl int64) limit {
 // held is the memory that what came takes.
 func (r *response) held() int { return len(r.body) + pieceSize*len(r.pieces) + r.head }
 
-// pieceSize is what a piece and its stamp take.
-const pieceSize = 64
+// pieceSize is what a piece and its stamp take; a head, read, takes headFactor times its
+// bytes.
+const (
+	pieceSize  = 64
+	headFactor = 16
+)
 
 // excess says in which way too much came, or "".
 func (r *response) excess() string {
@@ -276,7 +280,7 @@ func (r *response) parseHead(head string) error {
 	if status < 200 && status != 101 {
 		return nil // an interim response: the real one follows
 	}
-	r.status, r.head = status, len(head)
+	r.status, r.head = status, headFactor*len(head)
 	r.header = make(http.Header, len(lines))
 	for _, l := range lines[1:] {
 		k, v, ok := strings.Cut(l, ":")
