@@ -37,8 +37,6 @@ var drawings = sync.OnceValues(func() (map[string]string, error) {
 	}
 	out["bar"] = Bar(BarSpec{Value: val(565, .05), Max: 600})
 	out["bar-plain"] = Bar(BarSpec{Value: Value{At: 282}, Max: 600})
-	out["bars"] = Bars(barsSpec())
-	out["spark"] = Spark(SparkSpec{Days: []float64{0, 5, 20}, Values: []Value{{At: 180}, {At: 150}, val(200, .1)}, To: 20, Min: 100, Max: 300})
 	for i := range Slots + 1 {
 		out["swatch-"+strconv.Itoa(i)] = Swatch(i)
 	}

@@ -103,28 +103,3 @@ type BarSpec struct {
 	Value Value
 	Max   float64 // end of the column's one scale, which begins at 0
 }
-
-// BarsSpec compares one metric of a few cells, in the order given.
-type BarsSpec struct {
-	ID    string
-	Label string
-	Name  string // the metric with unit and percentile, such as "ITL p99, ms"
-	Bars  []NamedBar
-}
-
-// NamedBar is one cell's figure; a nil Value has no bar, and its Text says why.
-type NamedBar struct {
-	Name  string
-	Slot  int
-	Row   string
-	Value *Value
-	Text  string // the figure as the page writes it, such as "22.0"
-}
-
-// SparkSpec is one metric of one cell over time, for a table's column.
-type SparkSpec struct {
-	Days     []float64 // when each was measured, in days from any start, rising
-	Values   []Value
-	From, To float64 // the days at the ends, for all of the column
-	Min, Max float64 // the scale of all of the column
-}

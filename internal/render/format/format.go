@@ -151,9 +151,6 @@ func Devices(n int64, name string) string {
 	return Count(n) + "×" + NBSP + name
 }
 
-// Multiple writes 2.84×.
-func Multiple(v float64) string { return Prose(v) + "×" }
-
 // Shape writes ISL:OSL bare.
 func Shape(isl, osl int64) string {
 	return strconv.FormatInt(isl, 10) + ":" + strconv.FormatInt(osl, 10)

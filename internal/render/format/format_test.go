@@ -66,7 +66,6 @@ func TestFigures(t *testing.T) {
 		{Concurrency(64), "c\u00a0=\u00a064"},
 		{Devices(8, "H200"), "8×\u00a0H200"},
 		{Devices(1, "H200 SXM"), "H200\u00a0SXM"},
-		{Multiple(2.84), "2.84×"},
 		{Shape(2048, 128), "2048:128"},
 		{Billions(69_503_000_000), "69.5\u00a0B"},
 		{Bytes(150_754_820_096), "151\u00a0GB"},
