@@ -49,7 +49,8 @@ func (s *site) load() *world {
 	}
 	w.catalog = c
 	s.strategies = c.Strategies
-	s.recipes = maps.Clone(c.Recipes)
+	// Rows bring in what they were measured against; this stays the catalogue's own.
+	s.today = &catalog.Catalog{Models: maps.Clone(c.Models), Targets: maps.Clone(c.Targets), Recipes: maps.Clone(c.Recipes)}
 	for _, name := range articles {
 		a, err := readArticle(s.fsys, name, s.opts.Base)
 		if err != nil {
@@ -91,6 +92,12 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 		if errors.Is(err, fs.ErrNotExist) && p == "data/rows" {
 			return fs.SkipAll
 		}
+		if err == nil {
+			if odd := rowfile.Plain(p, d); odd != nil {
+				s.refuse(odd)
+				return nil
+			}
+		}
 		if err == nil && !d.IsDir() && strings.HasSuffix(p, ".json") {
 			files = append(files, p)
 		}
@@ -102,9 +109,7 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 	// Each row is judged beside all others, so their figures come first; prompts are in
 	// the samples, and are held against the rows that were read before.
 	for _, file := range files {
-		if err := s.learn(file, corpus, withdrawn); err != nil {
-			return err
-		}
+		s.learn(file, corpus, withdrawn)
 	}
 	// The next report is read while one is judged; no more than two are in memory.
 	loaded := make(chan *loadedReport)
@@ -138,21 +143,20 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 
 // learn adds a report's rows to the corpus, without their samples. What is wrong with the
 // file is told when it is read whole.
-func (s *site) learn(file string, corpus *gate.Corpus, withdrawn map[string]*withdrawal) error {
-	data, err := fs.ReadFile(s.fsys, file)
+func (s *site) learn(file string, corpus *gate.Corpus, withdrawn map[string]*withdrawal) {
+	data, err := rowfile.ReadFile(s.fsys, file, rowfile.LargestReport)
 	if err != nil {
-		return err
+		return
 	}
 	r, _, err := rowfile.Decode(data)
 	if err != nil {
-		return nil
+		return
 	}
 	for i := range r.Rows {
 		if withdrawn[r.Rows[i].ID] == nil {
 			corpus.Add(r, &r.Rows[i], nil)
 		}
 	}
-	return nil
 }
 
 // loadedReport is a report as its file holds it.
@@ -165,7 +169,7 @@ type loadedReport struct {
 
 func (s *site) loadReport(file string) *loadedReport {
 	l := &loadedReport{file: file}
-	if l.source, l.err = fs.ReadFile(s.fsys, file); l.err == nil {
+	if l.source, l.err = rowfile.ReadFile(s.fsys, file, rowfile.LargestReport); l.err == nil {
 		l.bundle, l.err = rowfile.LoadFS(s.fsys, file)
 	}
 	return l
@@ -217,9 +221,11 @@ func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, wit
 			continue
 		}
 		seen[d.Row.ID] = file
-		if m.Withdrawn == nil && !simulated {
+		if !simulated {
 			for _, g := range results[i] {
-				if g.Answer.Blocks() {
+				// A withdrawn row may fail what it was withdrawn for, and still says what was
+				// measured.
+				if g.Answer.Blocks() && (m.Withdrawn == nil || g.Gate == "schema" || g.Gate == "recompute") {
 					s.refuse(fmt.Errorf("%s: row %s: gate %s: %s: %s", at, d.Row.ID, g.Gate, g.Answer, closed(g.Reason)+mend(g)))
 				}
 			}
@@ -285,7 +291,7 @@ func (s *site) copyProof(file string, report []byte, samples string, copied map[
 		if beside.path == path.Dir(file) {
 			continue // no samples that can be read
 		}
-		data, err := fs.ReadFile(s.fsys, beside.path)
+		data, err := rowfile.ReadFile(s.fsys, beside.path, rowfile.LargestPacked)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {

@@ -96,6 +96,30 @@ func TestRefusals(t *testing.T) {
 		{"a withdrawal of no row", func(t *testing.T, root string) {
 			write(t, root, "data/withdrawn.yaml", "- {id: \"0123456789ab\", date: \"2026-12-02\", reason: gone}\n")
 		}, []string{`^data/withdrawn\.yaml:1:1: no row has the id 0123456789ab`}},
+		{"a withdrawn row whose figure was changed", func(t *testing.T, root string) {
+			r, file := addReport(t, root, 1, rowtest.Options{})
+			edit(t, root, rel(t, root, file), `"status": "ok"`, `"status": "ok", "reason": "fast"`)
+			write(t, root, "data/withdrawn.yaml", "- {id: \""+r.Rows[0].ID+"\", date: \"2026-12-02\", reason: gone}\n- {id: \""+r.Rows[1].ID+"\", date: \"2026-12-02\", reason: gone}\n")
+		}, []string{`row [0-9a-f]{12}: gate schema: fail: .*"reason" stands twice`}},
+		{"a linked report", func(t *testing.T, root string) {
+			_, file := addReport(t, root, 1, rowtest.Options{})
+			away := filepath.Join(t.TempDir(), "away.json")
+			if err := os.Rename(file, away); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(away, file); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{`^data/rows/.*\.json:1:1: it is a symbolic link; `}},
+		{"a linked folder", func(t *testing.T, root string) {
+			write(t, root, "data/rows/llama-3.1-8b/h200-sxm/latency/x.txt", "")
+			if err := os.Symlink(t.TempDir(), filepath.Join(root, "data/rows/llama-3.1-8b/h200-sxm/latency/vllm")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{`^data/rows/llama-3\.1-8b/h200-sxm/latency/vllm:1:1: it is a symbolic link; `}},
+		{"a report too large", func(t *testing.T, root string) {
+			write(t, root, "data/rows/llama-3.1-8b/h200-sxm/latency/vllm/x.json", strings.Repeat(" ", 16<<20)+"{}")
+		}, []string{`^data/rows/llama-3\.1-8b/h200-sxm/latency/vllm/x\.json:1:1: more than 16 MB`}},
 		{"not a report", func(t *testing.T, root string) {
 			write(t, root, "data/rows/llama-3.1-8b/h200-sxm/latency/vllm/x.json", "{\n \"schema\": ")
 		}, []string{`^data/rows/llama-3\.1-8b/h200-sxm/latency/vllm/x\.json:\d+:\d+: `}},

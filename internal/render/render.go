@@ -23,6 +23,7 @@ import (
 	"github.com/tdewolff/minify/v2/html"
 	"github.com/tdewolff/minify/v2/svg"
 
+	"rowproof/internal/catalog"
 	"rowproof/internal/render/chart"
 	"rowproof/internal/render/format"
 	"rowproof/internal/row"
@@ -76,7 +77,7 @@ type site struct {
 	built []string // addresses for the site map
 
 	strategies map[string]*row.Strategy
-	recipes    map[string]*row.Recipe // of today's catalogue, by id
+	today      *catalog.Catalog // before rows bring in what they were measured against
 	charts     *chart.Engine
 }
 

@@ -197,15 +197,36 @@ func (s *site) notes(m *measured) []string {
 	return notes
 }
 
-// olderRecipe says whether today's recipe is another than the row was measured with.
+// olderRecipe says whether today's recipe, its model or its target is another than the
+// row was measured with.
 func (s *site) olderRecipe(m *measured) bool {
-	today, was := s.recipes[m.Key.String()], m.Report.AsItWas
+	today, was := s.today.Recipes[m.Key.String()], m.Report.AsItWas
 	if today == nil || was == nil {
 		return false
 	}
-	a, errA := json.Marshal(today)
-	b, errB := json.Marshal(was.Recipe)
-	return errA == nil && errB == nil && !bytes.Equal(a, b)
+	if differ(today, &was.Recipe) {
+		return true
+	}
+	if model := s.today.Models[m.Key.Model]; model != nil {
+		// Where a figure was found changes nothing.
+		a, b := *model, was.Model
+		a.Sources, b.Sources = nil, nil
+		if differ(a, b) {
+			return true
+		}
+	}
+	if target, ok := s.today.Target(m.Key.Target); ok {
+		a, b := *target, was.Target
+		a.Sources, b.Sources = nil, nil
+		return differ(a, b)
+	}
+	return false
+}
+
+func differ(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && !bytes.Equal(x, y)
 }
 
 const randomWeights = "Random weights: speed only; no accuracy figure belongs to this row."

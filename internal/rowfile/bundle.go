@@ -78,7 +78,7 @@ func Load(file string) (*Bundle, error) {
 // LoadFS reads a report and the files beside it. An error means that there is no report
 // to judge; anything less stands in the bundle, where the gates find it.
 func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
-	data, err := fs.ReadFile(fsys, file)
+	data, err := ReadFile(fsys, file, LargestReport)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
 }
 
 func (b *Bundle) loadEvidence(fsys fs.FS, file string) {
-	data, err := fs.ReadFile(fsys, file)
+	data, err := ReadFile(fsys, file, LargestPacked)
 	if errors.Is(err, fs.ErrNotExist) {
 		b.NoEvidence = file + ": not there"
 		return
@@ -162,7 +162,7 @@ func (d *RowData) load(fsys fs.FS, dir string) {
 		d.NoSamples = fmt.Sprintf("samples.file %q is not a file name beside the report", clip(name))
 		return
 	}
-	data, err := fs.ReadFile(fsys, path.Join(dir, name))
+	data, err := ReadFile(fsys, path.Join(dir, name), LargestPacked)
 	if errors.Is(err, fs.ErrNotExist) {
 		d.NoSamples = name + ": not there"
 		return

@@ -26,6 +26,9 @@ func ReadPublished(fsys fs.FS, dir string) (*Published, error) {
 		if err != nil {
 			return err
 		}
+		if err := Plain(file, d); err != nil {
+			return err
+		}
 		if d.IsDir() || !strings.HasSuffix(file, ".json") || strings.HasPrefix(path.Base(file), ".") {
 			return nil
 		}
@@ -37,6 +40,19 @@ func ReadPublished(fsys fs.FS, dir string) (*Published, error) {
 		return nil
 	})
 	return p, err
+}
+
+// Plain refuses anything but folders and files below data/rows: a link would bring rows
+// in from where nobody looks, and copy any file of the machine into the site.
+func Plain(file string, d fs.DirEntry) error {
+	if d.IsDir() || d.Type().IsRegular() {
+		return nil
+	}
+	what := "not a regular file"
+	if d.Type()&fs.ModeSymlink != 0 {
+		what = "a symbolic link"
+	}
+	return fmt.Errorf("%s:1:1: it is %s; reports and what lies beside them are plain files in plain folders", file, what)
 }
 
 // Add takes in the rows of a report that stands at file.

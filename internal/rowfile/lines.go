@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"reflect"
 	"strconv"
 	"strings"
@@ -15,12 +16,31 @@ import (
 	"rowproof/internal/row"
 )
 
-// Largest is how many bytes an unpacked samples or evidence file may hold, and
-// LongestLine one of its lines.
+// LargestReport is how many bytes a report may hold, LargestPacked a samples or evidence
+// file as stored, Largest one unpacked, and LongestLine one of its lines.
 const (
-	Largest     = 256 << 20
-	LongestLine = 32 << 20
+	LargestReport = 16 << 20
+	LargestPacked = 32 << 20
+	Largest       = 64 << 20
+	LongestLine   = 32 << 20
 )
+
+// ReadFile reads a file of at most so many bytes, and no more than that of a larger one.
+func ReadFile(fsys fs.FS, name string, most int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s: more than %d MB", name, most>>20)
+	}
+	return data, nil
+}
 
 // EncodeSamples writes one line a request, gzipped; the same samples give the same
 // bytes.

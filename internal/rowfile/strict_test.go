@@ -179,7 +179,7 @@ func TestGzipBomb(t *testing.T) {
 		want   string
 	}{
 		"one line":   {strings.Repeat(" ", 11<<20), 4, "line 1: more than 32 MB in one line"},
-		"many lines": {line + strings.Repeat(" ", 30<<20) + "\n", 10, "line 9: more than 256 MB unpacked"},
+		"many lines": {line + strings.Repeat(" ", 30<<20) + "\n", 10, "line 3: more than 64 MB unpacked"},
 	} {
 		bomb := bytes.Repeat(zipped(t, c.member), c.times)
 		if _, err := rowfile.DecodeSamples(bomb); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -394,5 +394,24 @@ func TestLinesOfEvidence(t *testing.T) {
 		if all := strings.Join(b.Problems, "\n"); !strings.Contains(all, c.want) || c.want == "" && all != "" {
 			t.Errorf("%s: %q", name, all)
 		}
+	}
+}
+
+// What is larger than any run writes is not read into memory.
+func TestFilesTooLarge(t *testing.T) {
+	huge := bytes.Repeat([]byte(" "), rowfile.LargestReport+1)
+	if _, err := rowfile.LoadFS(fstest.MapFS{"r.json": {Data: huge}}, "r.json"); err == nil || !strings.Contains(err.Error(), "r.json: more than 16 MB") {
+		t.Errorf("a report: %v", err)
+	}
+	huge = make([]byte, rowfile.LargestPacked+1)
+	text := encoded(t)
+	_, after, _ := strings.Cut(text, `"file": "`)
+	name, _, _ := strings.Cut(after, `"`)
+	b, err := rowfile.LoadFS(fstest.MapFS{"r.json": {Data: []byte(text)}, name: {Data: huge}, "r.evidence.jsonl.gz": {Data: huge}}, "r.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.Rows[0].NoSamples, "more than 32 MB") || !strings.Contains(b.NoEvidence, "more than 32 MB") {
+		t.Errorf("%q, %q", b.Rows[0].NoSamples, b.NoEvidence)
 	}
 }
