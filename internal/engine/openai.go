@@ -142,9 +142,9 @@ type delta struct {
 	FunctionCall     json.RawMessage `json:"function_call"`
 }
 
-// largestEvent is how many bytes one event may hold where osl tokens were asked for: read
-// into memory it takes many times as much.
-func largestEvent(osl int64) int { return int(max(4<<20, 64*osl)) }
+// largestEvent is how many bytes one event may hold: read into memory it takes many times
+// as much. All of an answer may come in one, and the ids of the prompt with it.
+func largestEvent(c *loadgen.Call) int { return int(max(4<<20, 64*c.OSL+16*c.ISL)) }
 
 // read understands one response.
 func read(o *loadgen.Outcome) *reading {
@@ -222,7 +222,7 @@ func (r *reading) events(o *loadgen.Outcome, s stream) (done bool, why string) {
 			done = true
 			break
 		}
-		if len(data) > largestEvent(o.Call.OSL) {
+		if len(data) > largestEvent(&o.Call) {
 			r.fail("an event of " + strconv.Itoa(len(data)) + " bytes")
 			continue
 		}

@@ -62,10 +62,10 @@ func TestCrumbsWeighWhatTheyTake(t *testing.T) {
 // Answers that each are small enough, and together are not.
 func TestARunHoldsNoMoreThanItMay(t *testing.T) {
 	spec := Spec{Concurrency: 2}
-	if got := mayHold(&spec, 2, 2); got != 1<<30 {
+	if got := mayHold(&spec, 2, Call{ISL: 8, OSL: 2}); got != 512<<20 {
 		t.Errorf("a small run may hold %d bytes", got)
 	}
-	if got, want := mayHold(&spec, 10_000, 1000), int64(10_000*1000*heldPerToken); got != want {
+	if got, want := mayHold(&spec, 10_000, Call{ISL: 100_000, OSL: 1000}), int64(10_000*(1000*1024+100_000*16)); got != want {
 		t.Errorf("a large run may hold %d bytes, want %d", got, want)
 	}
 	r := &runner{spec: spec, mayHold: 100}

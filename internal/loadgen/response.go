@@ -80,6 +80,9 @@ func limitOf(osl int64) limit {
 // held is the memory that what came takes.
 func (r *response) held() int { return len(r.body) + pieceSize*len(r.pieces) + r.head }
 
+// room is the memory that is set aside for it.
+func (r *response) room() int { return cap(r.body) + pieceSize*cap(r.pieces) + r.head }
+
 // pieceSize is what a piece and its stamp take; a head, read, takes headFactor times its
 // bytes.
 const (

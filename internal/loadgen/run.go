@@ -39,10 +39,12 @@ type runner struct {
 	workers     []*worker
 	head        []byte // of every request, up to its path's end and from there on
 	queue       chan *request
-	mayHold     int64       // bytes
-	stopped     atomic.Bool // no request may begin
-	tooMuch     atomic.Bool // stopped since the answers take too much memory
-	finished    atomic.Bool // stopped since nothing timed was left
+	mayHold     int64 // bytes
+	thrifty     atomic.Bool
+	percent     atomic.Int64 // of garbage to live memory, before thrift
+	stopped     atomic.Bool  // no request may begin
+	tooMuch     atomic.Bool  // stopped since the answers take too much memory
+	finished    atomic.Bool  // stopped since nothing timed was left
 	connections atomic.Int64
 	done        atomic.Int64
 
@@ -85,10 +87,9 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	// Requests first: a server closes connections that stand idle for some seconds.
 	builder, expected := r.build()
 	defer builder.Wait()
+	defer r.waste()
 	if expected > manyBytes {
-		// What is captured is kept to the end: waiting until as much again is garbage
-		// would double the memory. A collection costs little: bytes hold no pointers.
-		defer debug.SetGCPercent(debug.SetGCPercent(25))
+		r.thrift()
 	}
 	defer cancel()
 	if err := r.dialAll(); err != nil {
@@ -255,7 +256,7 @@ func (r *runner) build() (wg *sync.WaitGroup, expected int64) {
 	}
 	ahead = min(ahead, room)
 	r.queue = make(chan *request, ahead+r.spec.Concurrency)
-	r.mayHold = mayHold(&r.spec, r.planned(), first.call.OSL)
+	r.mayHold = mayHold(&r.spec, r.planned(), first.call)
 	expected = int64(max(ahead, r.planned())) * first.call.OSL * bytesPerToken
 	full := make(chan struct{})
 	wg = new(sync.WaitGroup)
@@ -474,21 +475,38 @@ func (r *runner) watch(ctx context.Context) (stop func()) {
 	return func() { close(quit); wg.Wait() }
 }
 
+// thrift collects garbage early. What is captured is kept to the end: waiting until as
+// much again is garbage would double the memory. A collection costs little: bytes hold
+// no pointers.
+func (r *runner) thrift() {
+	if !r.thrifty.Swap(true) {
+		r.percent.Store(int64(debug.SetGCPercent(25)))
+	}
+}
+
+// waste undoes thrift.
+func (r *runner) waste() {
+	if r.thrifty.Load() {
+		debug.SetGCPercent(int(r.percent.Load()))
+	}
+}
+
 // leastHeld is the memory that the answers of a run may take together whatever was
 // asked; each token asked for allows heldPerToken more.
 const (
-	leastHeld     = 1 << 30
+	leastHeld     = 512 << 20
 	heldPerToken  = 4 * bytesPerToken
+	heldPerPrompt = 16  // for each token of the prompt: some servers send its ids back
 	fastestStream = 200 // tokens a second, for a run whose requests are not counted
 )
 
-// mayHold is the memory that the answers of a run may take together.
-func mayHold(s *Spec, planned int, osl int64) int64 {
-	tokens := float64(planned) * float64(osl)
+// mayHold is the memory that the answers of a run may take together, of calls like this.
+func mayHold(s *Spec, planned int, c Call) int64 {
+	bytes := float64(planned) * float64(c.OSL*heldPerToken+c.ISL*heldPerPrompt)
 	if planned == 0 {
-		tokens = float64(s.Concurrency) * s.Duration.Seconds() * fastestStream
+		bytes = float64(s.Concurrency) * s.Duration.Seconds() * fastestStream * heldPerToken
 	}
-	return int64(max(leastHeld, tokens*heldPerToken))
+	return int64(max(leastHeld, bytes))
 }
 
 // weigh ends the run when its answers take more memory than they may.
@@ -496,6 +514,9 @@ func (r *runner) weigh() {
 	var held int64
 	for _, w := range r.workers {
 		held += w.held.Load()
+	}
+	if held > manyBytes {
+		r.thrift()
 	}
 	if held <= r.mayHold || r.tooMuch.Swap(true) {
 		return

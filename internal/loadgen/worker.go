@@ -229,7 +229,7 @@ func (w *worker) exchange(q *request, o *Outcome) error {
 			c.got += int64(n)
 			if len(r.body) != had {
 				w.heard.Store(Now())
-				w.held.Store(w.kept + int64(r.held()))
+				w.held.Store(w.kept + int64(r.room()))
 			}
 			if r.chunks != before {
 				w.chunks.Add(r.chunks - before)
