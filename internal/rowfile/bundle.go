@@ -115,7 +115,7 @@ func (b *Bundle) loadEvidence(fsys fs.FS, file string) {
 		b.Evidence, b.EvidenceSums, err = DecodeEvidence(data)
 	}
 	if err != nil {
-		b.NoEvidence = file + ": " + err.Error()
+		b.NoEvidence = told(file, err)
 		b.Evidence, b.EvidenceSums = nil, nil
 	}
 }
@@ -172,9 +172,18 @@ func (d *RowData) load(fsys fs.FS, dir string) {
 		d.Samples, err = DecodeSamples(data)
 	}
 	if err != nil {
-		d.NoSamples = name + ": " + err.Error()
+		d.NoSamples = told(name, err)
 		d.Samples = nil
 	}
+}
+
+// told is an error behind the name of its file, once.
+func told(name string, err error) string {
+	text := err.Error()
+	if i := strings.Index(text, name+": "); i >= 0 {
+		text = text[i+len(name)+2:]
+	}
+	return name + ": " + text
 }
 
 // Simulated says whether the run drove the embedded engine: by the name that the report

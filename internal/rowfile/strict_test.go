@@ -405,8 +405,11 @@ func TestFilesTooLarge(t *testing.T) {
 	}
 	huge = make([]byte, rowfile.LargestPacked+1)
 	text := encoded(t)
-	_, after, _ := strings.Cut(text, `"file": "`)
-	name, _, _ := strings.Cut(after, `"`)
+	r, _, err := rowfile.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := r.Rows[0].Samples.File
 	b, err := rowfile.LoadFS(fstest.MapFS{"r.json": {Data: []byte(text)}, name: {Data: huge}, "r.evidence.jsonl.gz": {Data: huge}}, "r.json")
 	if err != nil {
 		t.Fatal(err)
