@@ -5,12 +5,14 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"rowproof/internal/gate"
+	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 )
 
@@ -68,43 +70,44 @@ func TestPublishedRowsAreVerified(t *testing.T) {
 	}
 }
 
-// A changed digit, wherever it stands in a report, makes some gate refuse a row of it.
+// A changed digit, wherever it stands in a report, makes some gate refuse a row of it:
+// each tenth of the file has some of the digits, and so have notes and reasons.
 func TestAChangedDigitIsSeen(t *testing.T) {
+	const tenths, each = 10, 4
 	for _, name := range reports(t) {
 		t.Run(name, func(t *testing.T) {
 			whole, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			files := fstest.MapFS{}
-			folder, prefix := path.Dir(name), strings.TrimSuffix(path.Base(name), "json")
-			entries, err := os.ReadDir(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range entries {
-				if strings.HasPrefix(e.Name(), prefix) {
-					file := path.Join(folder, e.Name())
-					content, err := os.ReadFile(file)
-					if err != nil {
-						t.Fatal(err)
-					}
-					files[file] = &fstest.MapFile{Data: content}
-				}
-			}
-			var digits []int
-			for i, c := range whole {
-				if c >= '0' && c <= '9' {
-					digits = append(digits, i)
-				}
+			p := newPublished(t, name)
+			if p.seen(whole) {
+				t.Fatal("refused as it is")
 			}
 			random := rand.New(rand.NewPCG(1, uint64(len(whole))))
-			for range 4 {
-				at := digits[random.IntN(len(digits))]
+			var places []int
+			for tenth := range tenths {
+				places = append(places, someDigits(whole, tenth*len(whole)/tenths, (tenth+1)*len(whole)/tenths, each, random)...)
+			}
+			for _, begin := range []string{`"notes": [`, `"missing": {`} {
+				from := 0
+				for range p.bundle.Rows {
+					at := bytes.Index(whole[from:], []byte(begin))
+					if at < 0 {
+						break
+					}
+					from += at + len(begin)
+					end := from + bytes.IndexAny(whole[from:], "]}")
+					places = append(places, someDigits(whole, from, end, 1, random)...)
+				}
+			}
+			if len(places) < tenths*each {
+				t.Fatalf("%d digits", len(places))
+			}
+			for _, at := range places {
 				changed := bytes.Clone(whole)
 				changed[at] = '0' + (changed[at]-'0'+1+byte(random.IntN(9)))%10
-				files[name] = &fstest.MapFile{Data: changed}
-				if verified(files, name) {
+				if !p.seen(changed) {
 					line := 1 + bytes.Count(whole[:at], []byte("\n"))
 					t.Errorf("line %d: %q became %q and every row is still verified", line, whole[at], changed[at])
 				}
@@ -113,15 +116,82 @@ func TestAChangedDigitIsSeen(t *testing.T) {
 	}
 }
 
-func verified(files fs.FS, name string) bool {
-	b, err := rowfile.LoadFS(files, name)
+// What reads the same to a machine and not to a reader is seen too.
+func TestAnotherSpellingIsSeen(t *testing.T) {
+	name := reports(t)[0]
+	whole, err := os.ReadFile(name)
 	if err != nil {
-		return false
+		t.Fatal(err)
 	}
-	for _, results := range b.Judge(nil) {
-		if gate.Verdict(results) != gate.Verified {
-			return false
+	p := newPublished(t, name)
+	number := regexp.MustCompile(`[0-9]+\.[0-9]{8,}`)
+	for k, at := range number.FindAllIndex(whole, 20) {
+		for _, more := range []string{"0", "1", "e0", "00000000001"} {
+			changed := slices.Concat(whole[:at[1]], []byte(more), whole[at[1]:])
+			if !p.seen(changed) {
+				t.Errorf("number %d: %s%s and every row is still verified", k, whole[at[0]:at[1]], more)
+			}
 		}
 	}
-	return true
+}
+
+// someDigits are places of digits between from and to, n of them where there are so many.
+func someDigits(text []byte, from, to, n int, random *rand.Rand) []int {
+	var digits []int
+	for i := from; i < to; i++ {
+		if text[i] >= '0' && text[i] <= '9' {
+			digits = append(digits, i)
+		}
+	}
+	random.Shuffle(len(digits), func(i, j int) { digits[i], digits[j] = digits[j], digits[i] })
+	return digits[:min(n, len(digits))]
+}
+
+// published is a report with what follows from the files beside it, computed once.
+type published struct {
+	bundle   *rowfile.Bundle
+	computed []row.Computed
+}
+
+func newPublished(t *testing.T, name string) *published {
+	t.Helper()
+	b, err := rowfile.LoadFS(os.DirFS("."), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &published{bundle: b}
+	for _, d := range b.Rows {
+		p.computed = append(p.computed, row.Compute(&d.Row.Workload, b.Report.AsItWas.Recipe.GPUs(), d.Samples, d.Evidence))
+	}
+	return p
+}
+
+// seen says whether another text of the report has a row that is not verified. A row as
+// it was, under a report as it was, is judged once for all.
+func (p *published) seen(report []byte) bool {
+	b, err := p.bundle.With(report)
+	if err != nil || len(b.Problems) > 0 || len(b.Rows) != len(p.bundle.Rows) {
+		return true
+	}
+	for i := range b.Rows {
+		if b.Rows[i].ComputedID != b.Rows[i].Row.ID {
+			return true
+		}
+	}
+	head, was := *b.Report, *p.bundle.Report
+	head.Rows, was.Rows = nil, nil
+	same := reflect.DeepEqual(head, was)
+	for i := range b.Rows {
+		if same && reflect.DeepEqual(b.Rows[i].Row, p.bundle.Rows[i].Row) {
+			continue
+		}
+		in := b.Input(i, nil)
+		if reflect.DeepEqual(in.Row.Workload, p.bundle.Rows[i].Row.Workload) {
+			in.Computed = &p.computed[i]
+		}
+		if gate.Verdict(gate.Judge(in)) != gate.Verified {
+			return true
+		}
+	}
+	return false
 }

@@ -58,6 +58,10 @@ type Input struct {
 	Evidence  *row.Evidence // nil when it could not be read
 	NoSamples string        // why Samples is nil
 
+	// Computed is row.Compute of these samples and this evidence, where the caller has it
+	// already; nil has it computed.
+	Computed *row.Computed
+
 	Now    string  // the reader's time, RFC 3339 in UTC; "" where there is no clock
 	Corpus *Corpus // nil outside publish and gen
 }

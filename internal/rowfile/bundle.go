@@ -90,19 +90,49 @@ func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
 	b.loadEvidence(fsys, EvidenceFile(file))
 	b.holdEvidence()
 	for i := range r.Rows {
-		d := RowData{Row: &r.Rows[i]}
-		if d.ComputedID, err = idOf(root, i); err != nil {
-			b.Problems = append(b.Problems, err.Error())
-		}
-		for k := range b.Evidence {
-			if b.Evidence[k].Row == int64(i) {
-				d.Evidence, d.EvidenceSHA256 = &b.Evidence[k], b.EvidenceSums[k]
-			}
-		}
+		d := b.row(root, i)
 		d.load(fsys, path.Dir(file))
 		b.Rows = append(b.Rows, d)
 	}
 	return b, nil
+}
+
+// With is the bundle as it would load with another text of its report, the files beside
+// it as they were read.
+func (b *Bundle) With(report []byte) (*Bundle, error) {
+	root, r, problems, err := decode(report)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Path, err)
+	}
+	c := &Bundle{Path: b.Path, Report: r, Problems: problems, Now: b.Now,
+		Evidence: b.Evidence, EvidenceSums: b.EvidenceSums, NoEvidence: b.NoEvidence}
+	c.holdEvidence()
+	for i := range r.Rows {
+		d := c.row(root, i)
+		d.NoSamples = fmt.Sprintf("%s: not there", clip(d.Row.Samples.File))
+		for k := range b.Rows {
+			if from := &b.Rows[k]; from.Row.Samples.File == d.Row.Samples.File {
+				d.Samples, d.SamplesSHA256, d.NoSamples = from.Samples, from.SamplesSHA256, from.NoSamples
+			}
+		}
+		c.Rows = append(c.Rows, d)
+	}
+	return c, nil
+}
+
+// row is row i with its id and its evidence, without its samples.
+func (b *Bundle) row(root *node, i int) RowData {
+	d := RowData{Row: &b.Report.Rows[i]}
+	var err error
+	if d.ComputedID, err = idOf(root, i); err != nil {
+		b.Problems = append(b.Problems, err.Error())
+	}
+	for k := range b.Evidence {
+		if b.Evidence[k].Row == int64(i) {
+			d.Evidence, d.EvidenceSHA256 = &b.Evidence[k], b.EvidenceSums[k]
+		}
+	}
+	return d
 }
 
 func (b *Bundle) loadEvidence(fsys fs.FS, file string) {
