@@ -644,6 +644,38 @@ func TestCopiedGaps(t *testing.T) {
 	}
 }
 
+// Of a run by duration, requests cannot be left out at its end either.
+func TestADurationIsFilled(t *testing.T) {
+	m := make1(1, rowtest.Options{Cells: []rowtest.Cell{{ISL: 128, OSL: 256, Concurrency: 1}}})
+	var begin, last int64
+	for _, s := range m.samples[0] {
+		if s.Repeat == 0 && s.Phase == row.PhaseTimed {
+			if begin == 0 {
+				begin = s.Enqueued
+			}
+			last = s.Enqueued
+		}
+	}
+	w := &m.report.Rows[0].Workload
+	warm := func(seconds int64) gate.Result {
+		w.Requests, w.DurationS = nil, &seconds
+		m.seal()
+		for _, r := range judge(t, m.files(t), nil)[0] {
+			if r.Gate == "warm" {
+				return r
+			}
+		}
+		return gate.Result{}
+	}
+	length := (last - begin) / 1_000_000 // the last request begins in this second and ends in the next
+	if r := warm(length + 1); r.Answer != gate.Pass {
+		t.Errorf("%v %s", r.Answer, r.Reason)
+	}
+	if r := warm(length + 5); r.Answer != gate.Fail || !strings.Contains(r.Reason, "stream 0 ended ") {
+		t.Errorf("%v %s", r.Answer, r.Reason)
+	}
+}
+
 // A pinned version holds for a build of it with a local label.
 func TestLabelOfALocalBuild(t *testing.T) {
 	m := make1(1, rowtest.Options{})

@@ -13,6 +13,7 @@ import (
 const (
 	enqueueSlack  = 10_000
 	durationSlack = 2
+	idleSlack     = 500_000 // how long a stream may take from an answer to its next request
 )
 
 // repeatSamples groups the requests by repeat, each in the order of their numbers.
@@ -91,5 +92,32 @@ func phasesOf(w *row.Workload, repeat int64, group []*row.Sample) string {
 			return "request " + itoa(i) + " is of timed pass " + itoa(s.Pass) + " where its place gives " + itoa(pass)
 		}
 	}
+	if w.Protocol == row.Sustained && w.DurationS != nil && int64(len(group)) > untimed {
+		return stoppedEarly(group, group[untimed].Enqueued, *w.DurationS)
+	}
 	return ""
+}
+
+// stoppedEarly says which stream ended before the duration did, or "": it would have
+// sent another request, which is not among the samples.
+func stoppedEarly(group []*row.Sample, first, duration int64) string {
+	ends := map[int64]int64{}
+	for _, s := range group {
+		ends[s.Worker] = max(ends[s.Worker], ended(s))
+	}
+	for _, worker := range keys64(ends) {
+		if since := ends[worker] - first; since < duration*1_000_000-idleSlack {
+			return "stream " + itoa(worker) + " ended " + number(float64(since)/1e6) + " s after the first timed request, of " + itoa(duration) + " s"
+		}
+	}
+	return ""
+}
+
+func keys64(m map[int64]int64) []int64 {
+	out := make([]int64, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
 }
