@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"rowproof/internal/engine"
@@ -67,7 +63,7 @@ func selftest(ctx context.Context, streams int, stamps string) (*row.Selftest, e
 	if err := child.Stop(); err != nil {
 		return nil, err
 	}
-	truth, err := readTruth(child.TruthPath)
+	truth, err := simulator.ReadTruth(child.TruthPath)
 	if err != nil {
 		return nil, err
 	}
@@ -83,26 +79,6 @@ func selftest(ctx context.Context, streams int, stamps string) (*row.Selftest, e
 	}, nil
 }
 
-// readTruth reads an embedded engine's log by the number that its answers carry.
-func readTruth(path string) (map[string]simulator.Truth, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	truth := map[string]simulator.Truth{}
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var t simulator.Truth
-		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, len(truth)+1, err)
-		}
-		truth[strings.TrimPrefix(t.ID, "rowproof-")] = t
-	}
-	return truth, lines.Err()
-}
-
 // disagreement is, in ns, by how much each gap of a capture differs from the gap as
 // sent, and by how much each first token's time does: the lag of its stamp, and what a
 // send stamp after the request's arrival would hide. The way to the server is no error:
@@ -115,7 +91,7 @@ func disagreement(c *loadgen.Capture, samples []row.Sample, truth map[string]sim
 		if !s.OK() {
 			return nil, nil, fmt.Errorf("request %d failed: %s", s.I, s.Reason)
 		}
-		t, ok := truth[answerNumber(c.Outcomes[i].Body)]
+		t, ok := truth[simulator.Number(c.Outcomes[i].Body)]
 		if !ok || len(t.Sent) != len(s.T) {
 			return nil, nil, fmt.Errorf("request %d: %d chunks came, %d tokens were sent", s.I, len(s.T), len(t.Sent))
 		}
@@ -140,14 +116,6 @@ func disagreement(c *loadgen.Capture, samples []row.Sample, truth map[string]sim
 		return nil, nil, errors.New("no stamped gap to compare")
 	}
 	return gaps, first, nil
-}
-
-// answerNumber is N of the "cmpl-N" or "chatcmpl-N" that an embedded engine's answer
-// carries in each chunk.
-func answerNumber(body []byte) string {
-	_, after, _ := bytes.Cut(body, []byte(`cmpl-`))
-	number, _, _ := bytes.Cut(after, []byte(`"`))
-	return string(number)
 }
 
 // spread sorts errors and takes p50, p99 and the worst, each as an error that occurred.

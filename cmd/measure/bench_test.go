@@ -723,7 +723,7 @@ func againstTruth(t *testing.T) (gaps, first []int64) {
 	if err := child.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	truth, err := readTruth(child.TruthPath)
+	truth, err := simulator.ReadTruth(child.TruthPath)
 	if err != nil {
 		t.Fatal(err)
 	}

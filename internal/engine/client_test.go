@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -105,8 +104,8 @@ func start(b *testing.B, cfg simulator.Config, truth string) (base *url.URL, sto
 }
 
 // BenchmarkClient is the client's error against a server whose every write is known,
-// by stamps, streams and with a busy loop on each core: what DESIGN calls the figures
-// to reach. It reports ITL and TTFT errors in µs, CPU a chunk and the peak of memory.
+// by stamps, streams and with a busy loop on each core. It reports ITL and TTFT errors
+// in µs, CPU a chunk and the peak of memory.
 func BenchmarkClient(b *testing.B) {
 	for _, stamps := range []string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead} {
 		for _, streams := range []int{64, 256, 1024} {
@@ -155,9 +154,12 @@ func client(b *testing.B, stamps string, streams, tokens, busy int) {
 		samples := engine.Samples(c)
 		b.ReportMetric(peakMB(), "MB")
 		stop()
-		truth := readTruth(b, truthPath)
+		truth, err := simulator.ReadTruth(truthPath)
+		if err != nil {
+			b.Fatal(err)
+		}
 		for i, s := range samples {
-			t := truth[answerNumber(c.Outcomes[i].Body)]
+			t := truth[simulator.Number(c.Outcomes[i].Body)]
 			if !s.OK() || len(s.T) != tokens || len(t.Sent) != tokens {
 				b.Fatalf("request %d: %s %q, %d chunks of %d", i, s.Status, s.Reason, len(s.T), len(t.Sent))
 			}
@@ -183,35 +185,6 @@ func client(b *testing.B, stamps string, streams, tokens, busy int) {
 		b.ReportMetric(at(1000), name+"-max-µs")
 	}
 	b.ReportMetric(float64(cpu.Nanoseconds())/1000/float64(chunks), "cpu-µs/chunk")
-}
-
-func readTruth(b *testing.B, path string) map[string]simulator.Truth {
-	f, err := os.Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	truth := map[string]simulator.Truth{}
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var t simulator.Truth
-		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
-			b.Fatal(err)
-		}
-		truth[strings.TrimPrefix(t.ID, "rowproof-")] = t
-	}
-	if err := lines.Err(); err != nil {
-		b.Fatal(err)
-	}
-	return truth
-}
-
-// answerNumber is N of the "cmpl-N" that each chunk of an answer carries.
-func answerNumber(body []byte) string {
-	_, after, _ := bytes.Cut(body, []byte("cmpl-"))
-	number, _, _ := bytes.Cut(after, []byte(`"`))
-	return string(number)
 }
 
 func cpuTime() time.Duration {

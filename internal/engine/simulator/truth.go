@@ -2,8 +2,12 @@ package simulator
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"strings"
 )
 
 // Truth is one line of the truth log: a request and when its tokens really left.
@@ -43,4 +47,32 @@ func writeTruth(w io.Writer, ended <-chan *stream) error {
 		first = bw.Flush()
 	}
 	return first
+}
+
+// ReadTruth reads a truth log, each request under the number that its answer carries
+// (see Number).
+func ReadTruth(path string) (map[string]Truth, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	truth := map[string]Truth{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var t Truth
+		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, len(truth)+1, err)
+		}
+		truth[strings.TrimPrefix(t.ID, "rowproof-")] = t
+	}
+	return truth, lines.Err()
+}
+
+// Number is N of the "cmpl-N" or "chatcmpl-N" that each chunk of an answer carries.
+func Number(body []byte) string {
+	_, after, _ := bytes.Cut(body, []byte("cmpl-"))
+	number, _, _ := bytes.Cut(after, []byte(`"`))
+	return string(number)
 }
