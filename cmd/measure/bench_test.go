@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"io"
@@ -329,24 +328,8 @@ func TestBenchMasksTheKeyInAServersWords(t *testing.T) {
 			t.Errorf("-v does not tell %q:\n%s", want, stderr)
 		}
 	}
-	written := stdout + stderr
-	for _, name := range []string{prefix + ".csv", prefix + ".json", prefix + ".0.samples.jsonl.gz", prefix + ".evidence.jsonl.gz"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, ".gz") {
-			z, err := gzip.NewReader(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if data, err = io.ReadAll(z); err != nil {
-				t.Fatal(err)
-			}
-		}
-		written += string(data)
-	}
-	if strings.Contains(written, key) {
+	all := written(t, prefix, stdout, stderr)
+	if strings.Contains(all, key) {
 		t.Error("the key was written")
 	}
 }
