@@ -49,14 +49,6 @@ func WeightDtypes() []string {
 	return names
 }
 
-// BytesPerWeight is the mean size of a quantized weight in bytes, with the scales that
-// stand on blocks of weights. int8 has a 2-byte scale on each output channel besides,
-// whose share depends on the matrix. A mix such as q4_k_m has no one answer.
-func BytesPerWeight(dtype string) (float64, bool) {
-	f, ok := formatOf(dtype)
-	return f.perWeight, ok
-}
-
 // resident is the checkpoint's size in memory, in bytes.
 func (f format) resident(t tally) float64 {
 	return f.read(t) + float64(float64(t.lookup)*f.table())

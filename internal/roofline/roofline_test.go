@@ -104,12 +104,12 @@ func TestBytesPerWeight(t *testing.T) {
 		"int4-zp": 0.51953125, "mxfp4": 17.0 / 32, "nvfp4": 9.0 / 16, "q8_0": 34.0 / 32,
 		"q4_0": 0.5625, "q4_k": 0.5625, "q6_k": 210.0 / 256,
 	} {
-		if got, ok := BytesPerWeight(dtype); !ok || got != want {
+		if got, ok := formatOf(dtype); !ok || got.perWeight != want {
 			t.Errorf("%s: %v, %v; want %v", dtype, got, ok, want)
 		}
 	}
 	for _, dtype := range []string{"", "q4_k_m", "fp6"} {
-		if _, ok := BytesPerWeight(dtype); ok {
+		if _, ok := formatOf(dtype); ok {
 			t.Errorf("%q has a size", dtype)
 		}
 	}
@@ -136,8 +136,8 @@ func TestDecodeWithoutCache(t *testing.T) {
 // calm on an RTX 4090: Llama-3-8B in fp8 with one scale a matrix, head included, moves
 // 7.525 GB a token by its own account; the read parameters at a byte each are 7.505.
 func TestOutsideFP8(t *testing.T) {
-	b, _ := BytesPerWeight("fp8-tensor")
-	near(t, "GB a token", float64(llama8b().Params().Read)*b/1e9, 7.525, 0.03)
+	f, _ := formatOf("fp8-tensor")
+	near(t, "GB a token", float64(llama8b().Params().Read)*f.perWeight/1e9, 7.525, 0.03)
 }
 
 // A prompt of 2,048: 29.69 TFLOP with causal attention, 30.0 ms at 989 TFLOP/s.
