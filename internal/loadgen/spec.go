@@ -25,6 +25,10 @@ type Call struct {
 	ISL    int64  // requested prompt length in tokens
 	OSL    int64  // requested output length in tokens
 	Prompt string // first 16 hex digits of the prompt's SHA-256
+
+	At      time.Duration // open loop: when it is enqueued, since the start of the repeat's load
+	Session int           // open loop: requests of one session follow each other in seq order; 0: of none
+	Delay   time.Duration // open loop: enqueued so long after the one before it in its session ended, and not before At
 }
 
 // Spec is one repeat of one row's load.
@@ -44,6 +48,15 @@ type Spec struct {
 	Stamps      string             // "", ring, ktime or read; "" takes the best there is
 	Insecure    bool
 	Zero        int64 // CLOCK_MONOTONIC ns that the row's times count from
+
+	// Open loop, of the sustained protocol: each request is enqueued at its Call's At
+	// whatever became of those before it. Concurrency is then the number of connections
+	// opened before the clock starts; more are opened as they are needed. The N timed
+	// requests, or those enqueued within Duration, follow Warmup×Concurrency untimed ones.
+	// A request that finds MaxInFlight under way waits for one to end: it is enqueued at
+	// its At and sent later. 0 is no limit.
+	Open        bool
+	MaxInFlight int
 
 	// Progress, where given, is called four times a second from one goroutine: chunks
 	// of body so far (about the tokens), requests ended and planned, warm-up included

@@ -94,7 +94,23 @@ type CaptureStats struct {
 	ClockSteps      int64  `json:"clock_steps"`
 	Connections     int64  `json:"connections"`
 	ServerStartedAt string `json:"server_started_at"`
-	DispatchP99     int64  `json:"dispatch_p99_us"`
+
+	// Dispatch lateness: from the time at which a timed request was to go (its enqueueing,
+	// without the wait for a slot) to the time just before its first byte was written.
+	DispatchP50 int64 `json:"dispatch_p50_us,omitempty"`
+	DispatchP99 int64 `json:"dispatch_p99_us"`
+	DispatchMax int64 `json:"dispatch_max_us,omitempty"`
+
+	SweepP99 int64 `json:"sweep_p99_us,omitempty"` // how late the thread that reads was woken: scheduler delay
+	CPU      int64 `json:"cpu_us,omitempty"`       // of the whole process, in Wall
+	Wall     int64 `json:"wall_us,omitempty"`      // from the first request to the end of the last
+
+	Drops      int64 `json:"drops,omitempty"`       // packets that the ring had no room for
+	Blocks     int64 `json:"blocks,omitempty"`      // of the ring
+	BlocksUsed int64 `json:"blocks_used,omitempty"` // the most that stood filled at once
+
+	LateConnections int64 `json:"late_connections,omitempty"` // opened after the clock had started
+	SpilledBytes    int64 `json:"spilled_bytes,omitempty"`    // of answers, kept in a temporary file
 }
 
 // RawText is one tool's output.
