@@ -69,6 +69,10 @@ type EngineReceipt struct {
 	CommandLine   []string          `json:"command_line"` // secrets masked; null when it could not be read
 	Arguments     map[string]string `json:"arguments"`
 	ArgumentsFrom string            `json:"arguments_from"`
+
+	// Environment is of the server's process: an allow list, a secret is "(masked)". Nil
+	// where it could not be read, and in reports from before it was kept.
+	Environment map[string]string `json:"environment,omitzero"`
 }
 
 // WeightsReceipt says what weights ran, as far as it can be known.
@@ -86,6 +90,10 @@ type Device struct {
 	MemoryBytes *int64 `json:"memory_bytes"`
 	Driver      string `json:"driver"`
 	Used        bool   `json:"used"` // a process of the server's tree holds memory on it
+
+	// Processes are the titles of the server's processes on it, such as VLLM::Worker_TP1,
+	// which tell its rank.
+	Processes []string `json:"processes,omitempty"`
 }
 
 // Host is the machine that served.
@@ -106,12 +114,31 @@ type RuntimeReceipt struct {
 
 // Client is what the load generator says of its own clock.
 type Client struct {
-	Stamps   string    `json:"stamps"` // ring, ktime or read
+	Stamps   string    `json:"stamps"`         // ring, ktime or read
+	Boot     string    `json:"boot,omitempty"` // the kernel's id of the boot that the client ran on
 	Selftest *Selftest `json:"selftest"`
 }
 
-// Selftest is the client's error against an engine whose truth is known, on this host.
+// Selftest is the client's error against an engine whose truth is known, on this host:
+// with Streams at once, which are as many as the run opened or more.
 type Selftest struct {
+	Streams     int64     `json:"streams"`
+	ITLErrorNS  ErrorDist `json:"itl_error_ns"`
+	TTFTErrorNS ErrorDist `json:"ttft_error_ns"`
+	Gaps        int64     `json:"gaps"`
+
+	// Of a calibration that was made beforehand: each of its levels, when it began, and
+	// the boot, the stamps and the program's revision that it holds for. Gate client asks
+	// that they are those of the run: Client.Boot, Client.Stamps and Tool.Revision.
+	Levels     []SelftestLevel `json:"levels,omitempty"`
+	MeasuredAt string          `json:"measured_at,omitempty"`
+	Boot       string          `json:"boot,omitempty"`
+	Stamps     string          `json:"stamps,omitempty"`
+	Revision   string          `json:"revision,omitempty"`
+}
+
+// SelftestLevel is a selftest with one number of streams.
+type SelftestLevel struct {
 	Streams     int64     `json:"streams"`
 	ITLErrorNS  ErrorDist `json:"itl_error_ns"`
 	TTFTErrorNS ErrorDist `json:"ttft_error_ns"`
