@@ -198,6 +198,19 @@ type Workload struct {
 	Repeats   int64             `json:"repeats"`
 	Requests  *int64            `json:"requests"` // sustained: timed requests a repeat; null with a duration
 	DurationS *int64            `json:"duration_s"`
+
+	// Of a dataset or a trace: how its lengths lie, ISL and OSL then being the medians, and
+	// how many tokens one hash id of the trace stands for.
+	Lengths *Lengths `json:"lengths,omitempty"`
+	Block   *int64   `json:"block,omitempty"`
+}
+
+// Lengths are how many tokens the requests asked for, over those of one repeat.
+type Lengths struct {
+	ISLP50 int64 `json:"isl_p50"`
+	ISLP99 int64 `json:"isl_p99"`
+	OSLP50 int64 `json:"osl_p50"`
+	OSLP99 int64 `json:"osl_p99"`
 }
 
 // Load is how requests are offered. Rates stay as written ("1.5", "inf").
@@ -215,11 +228,18 @@ const (
 
 // Prompts says what was sent.
 type Prompts struct {
-	Kind         string  `json:"kind"`  // random
+	Kind         string  `json:"kind"`  // random, dataset or trace
 	State        string  `json:"state"` // cold or warm
 	SharedPrefix int64   `json:"shared_prefix"`
-	SHA256       *string `json:"sha256"`
+	SHA256       *string `json:"sha256"` // of a dataset's or a trace's file
 }
+
+// Kinds of prompts.
+const (
+	PromptsRandom  = "random"
+	PromptsDataset = "dataset"
+	PromptsTrace   = "trace"
+)
 
 // Sampling is what the server was asked to do. Temperature stays as written.
 type Sampling struct {

@@ -40,6 +40,14 @@ type Sample struct {
 	TokensFrom string  `json:"tokens_from,omitempty"` // left out when it is usage
 	UsageTotal *int64  `json:"usage_total,omitempty"` // usage.total_tokens, kept where it is not isl + osl
 
+	// What was asked of the request where it is not what the workload says: lengths of a
+	// trace or a dataset, and how many tokens the front of the prompt has in common with
+	// earlier prompts of its repeat, which a prefix cache without bounds would hold.
+	WantISL    *int64 `json:"want_isl,omitempty"`
+	WantOSL    *int64 `json:"want_osl,omitempty"`
+	WantCached *int64 `json:"want_cached,omitempty"`
+	Session    int64  `json:"session,omitempty"` // 0: none
+
 	// In place of T and N where the gaps were not kept: µs since Sent, and counts.
 	First  *int64 `json:"first,omitempty"`
 	Last   *int64 `json:"last,omitempty"`
