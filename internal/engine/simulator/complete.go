@@ -2,6 +2,8 @@ package simulator
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -33,7 +35,7 @@ type message struct {
 }
 
 // complete serves a request for tokens. It returns false when the connection must end.
-func (s *Server) complete(w *writer, br *bufio.Reader, req *http.Request, body []byte, arrived int64) bool {
+func (s *Server) complete(w *writer, br *bufio.Reader, req *http.Request, body []byte, received, arrived int64) bool {
 	var c completion
 	if err := json.Unmarshal(body, &c); err != nil {
 		return s.refuse(w, req, failure{http.StatusBadRequest, "BadRequestError", "", "the body is not the JSON of a request: " + err.Error()})
@@ -64,8 +66,12 @@ func (s *Server) complete(w *writer, br *bufio.Reader, req *http.Request, body [
 		osl = (osl + 1) / 2
 	}
 	st := &stream{
-		id: req.Header.Get("X-Request-Id"), chain: chain(prompt), isl: len(prompt), osl: osl, arrived: arrived,
+		id: req.Header.Get("X-Request-Id"), n: n, chain: chain(prompt), isl: len(prompt), osl: osl, received: received, arrived: arrived,
 		scheduled: make([]int64, 0, osl), done: make(chan struct{}),
+	}
+	if !chat {
+		sum := sha256.Sum256(c.Prompt)
+		st.prompt = hex.EncodeToString(sum[:8])
 	}
 	if st.id == "" {
 		st.id = "rowproof-" + strconv.FormatInt(n, 10)
@@ -82,6 +88,9 @@ func (s *Server) complete(w *writer, br *bufio.Reader, req *http.Request, body [
 			chat: chat, head: streamHead(req), lead: lead(chat, id, created, s.cfg.Model),
 			usage: c.StreamOptions.IncludeUsage, continuous: c.StreamOptions.ContinuousUsage,
 			ids: c.ReturnTokenIDs, faults: faults,
+		}
+		if s.cfg.NameAnswers {
+			st.text.name = n
 		}
 		st.buf = make([]byte, 0, 1024)
 	}

@@ -30,11 +30,13 @@ type Config struct {
 	Model           string        // the one model id it serves
 	Prefill         time.Duration // of any prompt, before its tokens are counted
 	PrefillPerToken time.Duration // added for each prompt token that is not cached
+	Prefills        int           // that run side by side; further ones wait in order of arrival
 	Gap             time.Duration // between two tokens of a stream that runs alone
 	GapPerStream    time.Duration // added to the gap for each other stream that decodes
 	MaxRunning      int           // streams at once; further requests wait in order of arrival
 	CacheBlocks     int           // blocks in the pool and in the prefix cache
 	MaxModelLen     int           // prompt and output together, in tokens
+	NameAnswers     bool          // the first word of an answer is r and its number, not w0
 	Faults          Faults        // none in a healthy server
 	FaultEvery      int           // they befall each of so many requests, the last of them
 }
@@ -45,6 +47,7 @@ func Default() Config {
 		Model:           "embedded",
 		Prefill:         10 * time.Millisecond,
 		PrefillPerToken: 28 * time.Microsecond,
+		Prefills:        1,
 		Gap:             5 * time.Millisecond,
 		GapPerStream:    100 * time.Microsecond,
 		MaxRunning:      256,
@@ -74,6 +77,9 @@ func (c Config) Check() error {
 	if c.MaxRunning < 1 {
 		errs = append(errs, fmt.Errorf("max running streams is %d; 1 or more is accepted", c.MaxRunning))
 	}
+	if c.Prefills < 1 {
+		errs = append(errs, fmt.Errorf("%d prefills side by side; 1 or more is accepted", c.Prefills))
+	}
 	if c.MaxModelLen < 2 {
 		errs = append(errs, fmt.Errorf("max model length is %d; 2 or more is accepted", c.MaxModelLen))
 	}
@@ -93,11 +99,13 @@ func (c Config) Args() []string {
 		"--model", c.Model,
 		"--prefill", c.Prefill.String(),
 		"--prefill-each", c.PrefillPerToken.String(),
+		"--prefills", fmt.Sprint(c.Prefills),
 		"--gap", c.Gap.String(),
 		"--gap-per-stream", c.GapPerStream.String(),
 		"--max-running", fmt.Sprint(c.MaxRunning),
 		"--cache-blocks", fmt.Sprint(c.CacheBlocks),
 		"--max-model-len", fmt.Sprint(c.MaxModelLen),
+		fmt.Sprintf("--name-answers=%t", c.NameAnswers),
 		"--fault", c.Faults.String(),
 		"--fault-every", fmt.Sprint(c.FaultEvery),
 	}

@@ -108,7 +108,8 @@ func (s *Server) talk(c net.Conn) {
 	if err != nil {
 		return
 	}
-	br := bufio.NewReaderSize(c, 64<<10)
+	in := receive(c)
+	br := bufio.NewReaderSize(in, 64<<10)
 	for {
 		req, err := http.ReadRequest(br)
 		if err != nil {
@@ -121,21 +122,21 @@ func (s *Server) talk(c net.Conn) {
 			s.refuse(w, nil, failure{http.StatusHTTPVersionNotSupported, "BadRequestError", "", req.Proto + " is not served; HTTP/1.1 is"})
 			return
 		}
-		if !s.answer(w, br, req) {
+		if !s.answer(w, in, br, req) {
 			return
 		}
 	}
 }
 
 // answer serves one request. It returns false when the connection must end.
-func (s *Server) answer(w *writer, br *bufio.Reader, req *http.Request) bool {
+func (s *Server) answer(w *writer, in *received, br *bufio.Reader, req *http.Request) bool {
 	if req.Header.Get("Expect") == "100-continue" {
 		if w.write([]byte("HTTP/1.1 100 Continue\r\n\r\n")) != nil {
 			return false
 		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, req.Body, 64<<20))
-	arrived := now()
+	received, arrived := in.last(), now()
 	if err != nil {
 		s.refuse(w, req, failure{http.StatusBadRequest, "BadRequestError", "", "the body could not be read: " + err.Error()})
 		return false
@@ -147,7 +148,7 @@ func (s *Server) answer(w *writer, br *bufio.Reader, req *http.Request) bool {
 			ok = s.refuse(w, req, failure{http.StatusMethodNotAllowed, "MethodNotAllowed", "", route + " takes POST, not " + req.Method})
 			break
 		}
-		ok = s.complete(w, br, req, body, arrived)
+		ok = s.complete(w, br, req, body, received, arrived)
 	case "/health":
 		ok = reply(w, req, http.StatusOK, "text/plain; charset=utf-8", nil)
 	case "/version":

@@ -253,6 +253,72 @@ func TestGapsGrowWithStreamsAndPrefillsQueue(t *testing.T) {
 	}
 }
 
+func TestPrefillsSideBySide(t *testing.T) {
+	cfg := quick()
+	cfg.Prefill, cfg.PrefillPerToken, cfg.Prefills = 50*time.Millisecond, 0, 2
+	s := start(t, cfg)
+	done := make(chan struct{})
+	for _, id := range []string{"a", "b", "c"} {
+		go func() {
+			s.post("/v1/completions", id, `{"prompt":"x `+id+`","max_tokens":2,"stream":true}`)
+			done <- struct{}{}
+		}()
+	}
+	for range 3 {
+		<-done
+	}
+	var all []Truth
+	for _, one := range s.ended() {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b Truth) int { return int(a.Scheduled[0] - b.Scheduled[0]) })
+	for i, one := range all {
+		from := one.Arrived
+		if i == 2 { // no third place before the first prefill ends
+			from = max(from, all[0].Scheduled[0])
+		}
+		if got := one.Scheduled[0] - from; got != int64(50*time.Millisecond) {
+			t.Errorf("prefill %d ended %v after it could start, want 50 ms", i, time.Duration(got))
+		}
+	}
+}
+
+// The log tells the answer, the prompt, and when the request came before anybody read it.
+func TestTheLogTellsRequestsApart(t *testing.T) {
+	cfg := quick()
+	cfg.NameAnswers = true
+	s := start(t, cfg)
+	_, body := s.post("/v1/completions", "other", `{"prompt":"one","max_tokens":2,"stream":true}`)
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ask := `{"prompt":[1,22,333],"max_tokens":2,"stream":true}`
+	before := now()
+	fmt.Fprintf(conn, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(ask), ask)
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := s.ended()
+	if truth["other"].N != 1 || !strings.Contains(body, `"text":" r1"`) || !strings.Contains(body, `"text":" w1"`) {
+		t.Errorf("the first answer %q has the truth %+v", body, truth["other"])
+	}
+	one := truth["x"]
+	if one.N != 2 || !strings.Contains(string(answer), `"text":" r2"`) || !strings.Contains(string(answer), `"id":"cmpl-2"`) {
+		t.Errorf("the second answer %q has the truth %+v", answer, one)
+	}
+	const sum = "7370eb4bd6bffb7b" // of [1,22,333]
+	if one.Prompt != sum {
+		t.Errorf("its prompt is %s, want %s", one.Prompt, sum)
+	}
+	// The two clocks are read a little apart.
+	if one.Received < before-int64(time.Millisecond) || one.Received > one.Arrived {
+		t.Errorf("it came %d ns after it was sent and %d ns before it was read", one.Received-before, one.Arrived-one.Received)
+	}
+}
+
 func TestPrefixCacheHoldsWholeBlocks(t *testing.T) {
 	ids := func(from, n int) string {
 		out := make([]string, n)

@@ -11,12 +11,15 @@ import (
 // After it is handed to the timetable only the timetable touches it, until done closes.
 type stream struct {
 	id        string
+	n         int64  // of its answer
+	prompt    string // its hash
 	chain     []uint64
 	isl, osl  int
 	cached    int
-	live      int // blocks held while it runs
-	arrived   int64
-	next      int // tokens issued so far
+	live      int   // blocks held while it runs
+	received  int64 // by the kernel
+	arrived   int64 // and then by us
+	next      int   // tokens issued so far
 	scheduled []int64
 	sent      []int64
 	parked    bool // it found no free slot
@@ -45,6 +48,7 @@ type format struct {
 	usage      bool   // a last chunk with usage
 	continuous bool   // usage in each chunk
 	ids        bool   // token_ids in each chunk
+	name       int64  // of the answer, in place of its first word; 0 is none
 	faults     Faults
 }
 
@@ -119,6 +123,9 @@ func (f *format) tokens(b []byte, first, last, isl, osl, cached int) []byte {
 func (f *format) word(b []byte, n int) []byte {
 	if f.faults.has(faultBlank) && n%3 == 1 {
 		return b
+	}
+	if f.name != 0 && n == 0 {
+		return strconv.AppendInt(append(b, " r"...), f.name, 10)
 	}
 	b = append(b, " w"...)
 	if f.faults.has(faultUTF8) {

@@ -14,7 +14,7 @@ import (
 // late write delays nothing that follows:
 //
 //	a prefill starts   when its request has arrived, a slot and blocks are free, and
-//	                   the prefill before it (in order of arrival) has ended
+//	                   fewer than Prefills run (in order of arrival)
 //	token 0 is due     Prefill + PrefillPerToken × (isl − cached) after that start
 //	token n is due     Gap + GapPerStream × (streams decoding − 1) after token n−1
 type timetable struct {
@@ -34,7 +34,7 @@ type timetable struct {
 	seq        int64
 	waiting    []*stream
 	stalled    []*stream // by a fault: they hold their slots until their clients leave
-	prefilling *stream
+	prefilling int
 	decoding   int
 	running    int
 	live       int // blocks
@@ -146,23 +146,27 @@ func (t *timetable) takeIn() bool {
 	return true
 }
 
-// admit starts the next prefill at the time at, if one may start.
+// admit starts each prefill that may start at the time at.
 func (t *timetable) admit(at int64) {
-	if t.prefilling != nil || len(t.waiting) == 0 || t.running >= t.cfg.MaxRunning {
-		return
+	for t.prefilling < t.cfg.Prefills && len(t.waiting) > 0 && t.running < t.cfg.MaxRunning {
+		s := t.waiting[0]
+		need := blocks(s.isl + s.osl)
+		if t.live+need > t.cfg.CacheBlocks {
+			return
+		}
+		t.waiting = t.waiting[1:]
+		t.prefill(s, need, at)
 	}
-	s := t.waiting[0]
-	need := blocks(s.isl + s.osl)
-	if t.live+need > t.cfg.CacheBlocks {
-		return
-	}
-	t.waiting = t.waiting[1:]
+}
+
+// prefill starts one, of a stream that will hold so many blocks.
+func (t *timetable) prefill(s *stream, need int, at int64) {
 	hit := t.cache.hit(s.chain[:reusable(s.isl)])
 	s.cached = hit * BlockTokens
 	s.live = need
 	t.live += need
 	t.running++
-	t.prefilling = s
+	t.prefilling++
 	t.count.admitted.Add(int64(reusable(s.isl) * BlockTokens))
 	t.count.cached.Add(int64(s.cached))
 	t.count.prompt.Add(int64(s.isl))
@@ -182,7 +186,7 @@ func (t *timetable) issue(s *stream, at int64) {
 	first := s.next == 0
 	last := s.next == s.osl-1
 	if first {
-		t.prefilling = nil
+		t.prefilling--
 		t.cache.add(s.chain)
 		t.decoding++
 	}

@@ -13,10 +13,13 @@ import (
 // Truth is one line of the truth log: a request and when its tokens really left.
 // Times are CLOCK_MONOTONIC nanoseconds of this host.
 type Truth struct {
-	ID        string  `json:"id"` // the request's X-Request-Id, or our own
+	ID        string  `json:"id"`               // the request's X-Request-Id, or our own
+	N         int64   `json:"n"`                // of its answer, whose chunks carry "cmpl-N" or "chatcmpl-N"
+	Prompt    string  `json:"prompt,omitempty"` // first 16 hex digits of the SHA-256 of a completion's prompt as it came
 	ISL       int     `json:"isl"`
 	OSL       int     `json:"osl"` // tokens asked for
 	Cached    int     `json:"cached"`
+	Received  int64   `json:"received_ns"`  // when the kernel got the end of the request; Arrived where it does not tell
 	Arrived   int64   `json:"arrived_ns"`   // when the request had been read
 	Scheduled []int64 `json:"scheduled_ns"` // when each token was due
 	Sent      []int64 `json:"sent_ns"`      // taken just before each token's write; empty where the answer was not streamed
@@ -36,7 +39,7 @@ func writeTruth(w io.Writer, ended <-chan *stream) error {
 			continue
 		}
 		t := Truth{
-			ID: s.id, ISL: s.isl, OSL: s.osl, Cached: s.cached, Arrived: s.arrived,
+			ID: s.id, N: s.n, Prompt: s.prompt, ISL: s.isl, OSL: s.osl, Cached: s.cached, Received: s.received, Arrived: s.arrived,
 			Scheduled: s.scheduled, Sent: s.sent, Parked: s.parked, Status: s.status,
 		}
 		if first = enc.Encode(t); first == nil && len(ended) == 0 {
