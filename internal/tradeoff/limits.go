@@ -8,11 +8,7 @@ import (
 )
 
 // Limit is the most that a latency may be: TTFT p99 ≤ 200 ms.
-type Limit struct {
-	Figure   string // "ttft_ms", "itl_ms", "tpot_ms" or "e2e_ms"
-	Permille int    // 500, 900, 950 or 990
-	Max      float64
-}
+type Limit = row.Limit
 
 // Held is one limit held against a row.
 type Held struct {
