@@ -214,7 +214,7 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 	}
 	q := &call.query
 	q.Model, q.Target, q.TP = base.Model, base.Target, base.TP
-	q.WeightDtype, q.KVDtype = base.WeightDtype, base.KVDtype
+	q.WeightDtype, q.KVDtype, q.NoMulticast = base.WeightDtype, base.KVDtype, base.NoMulticast
 	return problems
 }
 

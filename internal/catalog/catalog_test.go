@@ -288,7 +288,7 @@ func TestPlaces(t *testing.T) {
 		got = append(got, p.String())
 	}
 	want := []string{
-		`data/cells/lama-3.1-8b/h200-sxm/fast/vllm.yaml:1:1: no model "lama-3.1-8b", "llama-3.1-8b" may be meant; there are: llama-3.1-8b, llama-3.2-1b, qwen3-8b`,
+		`data/cells/lama-3.1-8b/h200-sxm/fast/vllm.yaml:1:1: no model "lama-3.1-8b", "llama-3.1-8b" may be meant; there are: llama-3.1-8b, llama-3.2-1b, llama-3.3-70b, qwen3-32b, qwen3-8b`,
 		`data/cells/lama-3.1-8b/h200-sxm/fast/vllm.yaml:1:1: no strategy "fast"; there are: empty, fp8, latency, throughput`,
 		`data/cells/llama-3.1-8b/h200-sxm-x0/latency/vllm.yaml:1:1: no target "h200-sxm-x0"; there are: h100-sxm, h200-sxm, mi300x, mi355x, each also as ID-xN for N devices`,
 		`data/cells/llama-3.1-8b/h200-sxm/latency/notes.txt:1:1: not a .yaml file; cells/ holds nothing else`,

@@ -182,6 +182,7 @@ func query(in *Input) (q roofline.Query, replicas int64, why string) {
 		WeightDtype: was.Recipe.Weights.Dtype, KVDtype: was.Recipe.KVDtype,
 		Batch: max(1, int64(batch)), Context: w.ISL + w.OSL/2,
 		ISL: w.ISL, OSL: w.OSL, Concurrency: max(1, int64(batch)), TP: shards,
+		NoMulticast: was.Recipe.MulticastOff(),
 	}
 	if c := &in.Row.Counts; c.CachedTokens != nil && c.Completed > 0 {
 		// Of the least prefill that any request can have had: the mean, rounded up.

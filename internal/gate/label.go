@@ -77,13 +77,15 @@ func held(report *row.Report) *labels {
 	l.version("engine version", receipt.Engine.Version, was.Recipe.Engine.Version)
 	l.model(report)
 	l.flags(was.Recipe.Flags)
+	l.environment(was.Recipe.Env, receipt.Engine.Environment)
 	l.runtime(&was.Recipe.Runtime, &receipt.Runtime)
 	l.weights(&was.Recipe.Weights, &receipt.Weights)
 	if e := was.Recipe.Engine.Name; (e == "vllm" || e == "sglang") && len(l.arguments) > 0 {
 		published := len(was.Model.Weights) > 0 && was.Recipe.Weights.Dtype == was.Model.Weights[0]
 		l.dtypes(&was.Recipe, published)
-		l.layout(was.Recipe.Pools)
+		l.layout(&was.Recipe)
 	}
+	l.ranks(was.Recipe.Pools, receipt.Devices)
 	for _, d := range receipt.Devices {
 		if d.Used {
 			l.equal("device "+itoa(d.Index), d.Name, was.Target.Device)
@@ -224,6 +226,19 @@ func (l *labels) flags(stated []string) {
 	}
 }
 
+// environment asks for every variable that the recipe states, with its value.
+func (l *labels) environment(stated, found map[string]string) {
+	for _, name := range keys(stated, nil) {
+		value, set := found[name]
+		switch label := "variable " + name; {
+		case !set && found != nil && row.KeptVariable(name):
+			l.differ(label, "not set", stated[name])
+		default:
+			l.equal(label, value, stated[name])
+		}
+	}
+}
+
 type flag struct{ name, value string }
 
 // splitFlags reads --name value, --name=value, and a name alone as "true".
@@ -320,25 +335,87 @@ func orNone(name, value string) string {
 }
 
 // layout holds how the devices share the model, where one pool serves all.
-func (l *labels) layout(pools []row.Pool) {
+func (l *labels) layout(recipe *row.Recipe) {
+	if len(recipe.Pools) != 1 {
+		return
+	}
+	pool := recipe.Pools[0]
+	found := func(flags ...string) string {
+		if v := l.argument(flags...); v != "" {
+			return v
+		}
+		return "1"
+	}
+	experts := found("expert-parallel-size", "ep-size", "ep")
+	if v := l.arguments["enable-expert-parallel"]; recipe.Engine.Name == "vllm" && strings.EqualFold(v, "true") {
+		experts = itoa(pool.TP * pool.DP) // it shares them over all devices that hold a part of a layer
+	}
+	for _, d := range []struct {
+		name   string
+		found  string
+		stated int64
+	}{
+		{"tensor parallel size", found("tensor-parallel-size", "tp-size", "tp"), pool.TP},
+		{"pipeline parallel size", found("pipeline-parallel-size", "pp-size", "pp"), pool.PP},
+		{"data parallel size", found("data-parallel-size", "dp-size", "dp"), pool.DP},
+		{"expert parallel size", experts, pool.EP},
+	} {
+		l.equal(d.name, d.found, itoa(max(d.stated, 1)))
+	}
+}
+
+// ranks holds which part of the model each device computes, where the titles of the
+// server's processes on it tell: of n that share a dimension, each of 0 to n−1 is there.
+func (l *labels) ranks(pools []row.Pool, devices []row.Device) {
 	if len(pools) != 1 {
 		return
 	}
 	for _, d := range []struct {
-		name   string
-		stated int64
-		flags  []string
-	}{
-		{"tensor parallel size", pools[0].TP, []string{"tensor-parallel-size", "tp-size", "tp"}},
-		{"pipeline parallel size", pools[0].PP, []string{"pipeline-parallel-size", "pp-size", "pp"}},
-		{"data parallel size", pools[0].DP, []string{"data-parallel-size", "dp-size", "dp"}},
-	} {
-		found := l.argument(d.flags...)
-		if found == "" {
-			found = "1"
+		name, mark string
+		n          int64
+	}{{"tensor parallel ranks", "_TP", pools[0].TP}, {"pipeline parallel ranks", "_PP", pools[0].PP}, {"data parallel ranks", "_DP", pools[0].DP}} {
+		found := ""
+		seen := map[int64]bool{}
+		for i := range devices {
+			for _, title := range devices[i].Processes {
+				rank, ok := rankIn(title, d.mark)
+				if !ok {
+					continue
+				}
+				if found != "" {
+					found += ", "
+				}
+				found += itoa(rank) + " on device " + itoa(devices[i].Index)
+				seen[rank] = true
+			}
 		}
-		l.equal(d.name, found, itoa(max(d.stated, 1)))
+		if found == "" {
+			continue // an engine need not say
+		}
+		whole := int64(len(seen)) == max(d.n, 1)
+		for r := range max(d.n, 1) {
+			whole = whole && seen[r]
+		}
+		stated := "0"
+		if d.n > 1 {
+			stated = "0 to " + itoa(d.n-1)
+		}
+		if whole {
+			l.hold(d.name, found, stated)
+		} else {
+			l.differ(d.name, found, stated)
+		}
 	}
+}
+
+// rankIn reads a rank out of a process title such as VLLM::Worker_PP1_TP0.
+func rankIn(title, mark string) (rank int64, ok bool) {
+	_, rest, found := strings.Cut(title, mark)
+	for found && rest != "" && rest[0] >= '0' && rest[0] <= '9' && rank < 1<<20 {
+		rank, ok = 10*rank+int64(rest[0]-'0'), true
+		rest = rest[1:]
+	}
+	return rank, ok
 }
 
 // untagged drops the tag of an image that is given by digest: the digest alone names it.

@@ -298,6 +298,16 @@ func (s *smi) devices(ctx context.Context, p *process, zero int64, when string, 
 	return out
 }
 
+// links keeps what the tool says of how the devices are joined.
+func (s *smi) links(ctx context.Context, r *reading) {
+	raw, err := s.m.run(ctx, "", nil, s.program, "topo", "-m")
+	if err != nil {
+		r.unread["devices[].links"] = err.Error()
+		return
+	}
+	r.raw(row.Before, "nvidia-smi topo -m", raw)
+}
+
 // markUsed says which devices the server uses. Where the processes cannot be seen, the
 // only device there is must be the one if its memory is in use.
 func (s *smi) markUsed(devices []row.Device, apps []row.DeviceApp, p *process, r *reading) {
@@ -309,6 +319,7 @@ func (s *smi) markUsed(devices []row.Device, apps []row.DeviceApp, p *process, r
 		for i := range devices {
 			if devices[i].Index == a.Index {
 				devices[i].Used, seen = true, true
+				devices[i].Processes = append(devices[i].Processes, a.Name)
 			}
 		}
 	}

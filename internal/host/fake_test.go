@@ -29,6 +29,7 @@ type fakeDevices struct {
 	Unknown []string            `json:"unknown"` // columns that the driver does not know
 	Mute    bool                `json:"mute"`    // says nothing when it is to go on
 	Fails   string              `json:"fails"`   // what it says before it fails
+	Topo    string              `json:"topo"`    // how the devices are joined
 }
 
 const (
@@ -89,6 +90,10 @@ func answerAsSMI() int {
 	if d.Fails != "" {
 		fmt.Println(d.Fails)
 		return 9
+	}
+	if len(os.Args) > 1 && os.Args[1] == "topo" {
+		fmt.Print(d.Topo)
+		return 0
 	}
 	var fields []string
 	var rows []map[string]string

@@ -43,6 +43,9 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		rec.Runtime = m.runtime(ctx, p, r)
 		ev.Process = p.record(rec.Runtime.Packages)
 		rec.Engine.StartedAt = ev.Process.StartedAt
+		if p.env != nil {
+			rec.Engine.Environment = ev.Process.Environment
+		}
 		if p.argv != nil {
 			rec.Engine.CommandLine = ev.Process.CommandLine
 		}
@@ -76,6 +79,9 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		unread["devices"] = "the server is not on this host, so this host's devices are not its devices"
 	} else if devices := tool.devices(ctx, p, zero, row.Before, r); devices != nil {
 		rec.Devices = devices
+		if len(devices) > 1 {
+			tool.links(ctx, r)
+		}
 	}
 	ev.Devices, ev.Apps, ev.Raw = r.devices, r.apps, r.texts
 	ev.Unread = maps.Clone(unread)

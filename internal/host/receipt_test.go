@@ -102,9 +102,11 @@ func TestReceiptOfAProcess(t *testing.T) {
 				"max-num-batched-tokens": "8192", "api-key": "(masked)", "seed": "-1", "kv-cache-dtype": "fp8",
 				"model-loader-extra-config": `{"api_token": "(masked)", "x": 1}`, "served-model-name": "a b", "port": "8000"},
 			ArgumentsFrom: "process command line",
+			Environment: map[string]string{"VLLM_USE_V1": "1", "VLLM_API_KEY": "(masked)", "HF_TOKEN": "(masked)", "CUDA_VISIBLE_DEVICES": "0",
+				"PYTHONPATH": "/opt/extra", "HF_HOME": "/hub"},
 		},
 		Weights: row.WeightsReceipt{Source: "random", ConfigSHA256: "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356"},
-		Devices: []row.Device{{Index: 0, Name: "NVIDIA H200", UUID: "GPU-00000000-0000-4000-8000-000000000001", MemoryBytes: &memory, Driver: "580.159.04", Used: true}},
+		Devices: []row.Device{{Index: 0, Name: "NVIDIA H200", UUID: "GPU-00000000-0000-4000-8000-000000000001", MemoryBytes: &memory, Driver: "580.159.04", Used: true, Processes: []string{"VLLM::EngineCore"}}},
 		Host:    row.Host{Kernel: "6.12.0-test", CPU: "Test CPU @ 2 GHz", Cores: 2, MemoryBytes: &system, NUMABalancing: &zero},
 		Runtime: row.RuntimeReceipt{Kind: "packages", Packages: map[string]string{"vllm": "0.26.0", "torch": "2.11.0"}},
 		Unread:  map[string]string{},
@@ -206,6 +208,39 @@ func TestARetitledProcessHasNoCommandLine(t *testing.T) {
 	rec, _ := vllmMachine(t, vllmRoot(t)).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000"), PID: 811})
 	if rec.Engine.CommandLine != nil || !strings.Contains(rec.Unread["engine.command_line"], `retitled itself "VLLM::EngineCore"`) {
 		t.Errorf("%q, unread %q", rec.Engine.CommandLine, rec.Unread["engine.command_line"])
+	}
+}
+
+// Workers of a tensor-parallel server are children of its engine, one a device: each
+// device's process tells its rank, and a stranger's process makes none the server's.
+func TestTwoDevices(t *testing.T) {
+	r := vllmRoot(t)
+	r.process(821, 811, []string{"VLLM::Worker_TP0"}, nil)
+	r.process(822, 811, []string{"VLLM::Worker_TP1"}, nil)
+	d := loadDevices(t, "testdata/h200-x2.json")
+	useSMI(t, d)
+	rec, ev := vllmMachine(t, r).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+	if len(rec.Devices) != 2 || len(rec.Unread) != 1 { // engine.version alone
+		t.Fatalf("devices %s, unread %v", asJSON(t, rec.Devices), rec.Unread)
+	}
+	for i, d := range rec.Devices {
+		if want := fmt.Sprintf("VLLM::Worker_TP%d", i); !d.Used || d.Index != int64(i) || !slices.Equal(d.Processes, []string{want}) {
+			t.Errorf("device %d: %s", i, asJSON(t, d))
+		}
+	}
+	if !slices.Equal(ev.Process.Tree, []int64{805, 811, 821, 822}) || len(ev.Apps) != 2 || !ev.Apps[0].Ours || !ev.Apps[1].Ours {
+		t.Errorf("tree %v, apps %s", ev.Process.Tree, asJSON(t, ev.Apps))
+	}
+	joined := slices.ContainsFunc(ev.Raw, func(r row.RawText) bool { return r.Name == "nvidia-smi topo -m" && strings.Contains(r.Text, "NV18") })
+	if !joined {
+		t.Errorf("how the devices are joined is not kept: %s", asJSON(t, ev.Raw))
+	}
+
+	d.Apps[1]["pid"], d.Apps[1]["process_name"] = "900", "sshd"
+	useSMI(t, d)
+	rec, _ = vllmMachine(t, r).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+	if !rec.Devices[0].Used || rec.Devices[1].Used || rec.Devices[1].Processes != nil {
+		t.Errorf("a stranger's device counts as the server's: %s", asJSON(t, rec.Devices))
 	}
 }
 

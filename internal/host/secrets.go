@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"rowproof/internal/row"
 )
 
 const masked = "(masked)"
@@ -36,29 +38,12 @@ func secretVariable(name string) bool {
 	return false
 }
 
-// plainVariables are names of environment variables whose values say how an engine
-// runs; a name that ends in _ stands for all that begin with it.
-var plainVariables = []string{
-	"VLLM_", "SGLANG_", "SGL_", "CUDA_", "NCCL_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "TRITON_", "FLASHINFER_",
-	"ROCR_", "HIP_", "HSA_", "NVIDIA_VISIBLE_DEVICES", "GGML_", "LLAMA_ARG_",
-	"HF_HOME", "HF_HUB_OFFLINE", "HF_HUB_CACHE", "TRANSFORMERS_OFFLINE", "TOKENIZERS_PARALLELISM",
-	"PYTHONPATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
-	"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "MKL_NUM_THREADS", "KMP_AFFINITY", "MALLOC_ARENA_MAX",
-}
-
-func plainVariable(name string) bool {
-	return slices.ContainsFunc(plainVariables, func(p string) bool {
-		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p)
-	})
-}
-
 // maskEnvironment keeps what is on the allow list, a secret's name without its value.
-// Other names say nothing of the engine and much of the host, so they are left out.
 func maskEnvironment(env map[string]string) map[string]string {
 	out := make(map[string]string, len(env))
 	for name, value := range env {
 		switch {
-		case !plainVariable(name) && !strings.HasPrefix(name, "HF_"):
+		case !row.KeptVariable(name):
 		case secretVariable(name):
 			out[name] = masked
 		default:

@@ -29,6 +29,7 @@ func (m *measured) query() roofline.Query {
 	q := roofline.Query{Model: m.Model, Target: m.Target, Batch: 1}
 	if a := m.Report.AsItWas; a != nil {
 		q.WeightDtype, q.KVDtype = a.Recipe.Weights.Dtype, a.Recipe.KVDtype
+		q.NoMulticast = a.Recipe.MulticastOff()
 		if len(a.Recipe.Pools) == 1 {
 			q.TP = a.Recipe.Pools[0].TP
 		}

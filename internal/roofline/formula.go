@@ -183,14 +183,23 @@ func conventions(q Query) []string {
 			c = append(c, "what fits: the maker's label of "+string(q.Target.MemoryGB)+" GB a device, taken as 10⁹ bytes each")
 		}
 		if q.TP > 1 {
-			if q.Target.LinkReduces {
-				c = append(c, "communication: two all-reduces a layer in 16 bits, added up in the switch")
-			} else {
-				c = append(c, "communication: two all-reduces a layer in 16 bits, ring bound")
-			}
+			c = append(c, "communication: two all-reduces a layer in 16 bits, "+reduced(&q))
 		}
 	}
 	return c
+}
+
+// reduced says what bounds an all-reduce. Without the switch's help every partial sum
+// but one crosses a link, and every sum returns over as many: 2(t−1) messages over t
+// devices, which the ring reaches and nothing beats.
+func reduced(q *Query) string {
+	switch {
+	case !q.Target.LinkReduces:
+		return "ring bound"
+	case q.NoMulticast:
+		return "ring bound: multicast is off, so the switch that could add up does not"
+	}
+	return "added up in the switch"
 }
 
 // sources lists where the figures that an answer rests on stand.

@@ -155,7 +155,7 @@ func packTarget(in []float64, q Query) {
 		in[SlotLinkPeer] = scaled(t.LinkPeerGBs, 1e9)
 	}
 	in[SlotLinkReduces] = 0
-	if t.LinkReduces {
+	if t.LinkReduces && !q.NoMulticast {
 		in[SlotLinkReduces] = 1
 	}
 	in[SlotMemory] = float64(t.MemoryBytes)

@@ -132,6 +132,7 @@ type Query struct {
 	OSL         int64  // output length; 0 means no serving bound asked
 	Concurrency int64  // requests in flight; 0 means no serving bound asked
 	TP          int64  // 0 means the target's device count
+	NoMulticast bool   // the links carry whole messages only: the switch neither copies nor adds up
 }
 
 // Roofs of one time: hard is the ceiling; expected and serial are labelled so.

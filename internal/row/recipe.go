@@ -67,6 +67,26 @@ func (r *Recipe) GPUs() int64 {
 	return n
 }
 
+// MulticastOff says whether the environment keeps every library that the engine may
+// reduce with from multicast, so that no switch copies or adds up on the way. Where one
+// of them is left to its default, it may.
+func (r *Recipe) MulticastOff() bool {
+	off := map[string]string{
+		"NCCL_NVLS_ENABLE":                 "0",
+		"NVSHMEM_DISABLE_NVLS":             "1",
+		"TORCH_SYMM_MEM_DISABLE_MULTICAST": "1",
+	}
+	if r.Engine.Name == "vllm" {
+		off["VLLM_FLASHINFER_ALLREDUCE_BACKEND"] = "trtllm" // the default asks the driver for multicast by itself
+	}
+	for name, value := range off {
+		if r.Env[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
 // Strategy is what a recipe is tuned for.
 type Strategy struct {
 	Name   string `json:"name"`

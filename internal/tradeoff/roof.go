@@ -29,7 +29,7 @@ func Query(c Catalog, recipe string) (q roofline.Query, replicas int64, why stri
 	case r.Speculation != nil:
 		return q, 0, "speculation: its roof needs an acceptance length that nobody measured here"
 	}
-	q.TP = r.Pools[0].TP
+	q.TP, q.NoMulticast = r.Pools[0].TP, r.MulticastOff()
 	return q, r.Pools[0].Count * r.Pools[0].DP, ""
 }
 
