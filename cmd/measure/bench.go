@@ -178,11 +178,11 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 		sw.gpus = asItWas.Recipe.GPUs()
 	}
 	sw.stamps = cal.stamps
-	client := row.Client{Stamps: cal.stamps}
+	client := row.Client{Stamps: cal.stamps, Boot: bootID()}
 	if !srv.own {
-		client.Selftest, err = selftest(ctx, int(slices.Max(o.ladder)), o.stamps)
-		if err != nil && ctx.Err() == nil {
-			fmt.Fprintf(w, "measure bench: the selftest of the client failed, so gate client cannot be judged: %v\n", err)
+		var why string
+		if client.Selftest, why = clientError(ctx, slices.Max(o.ladder), cal.stamps); why != "" && ctx.Err() == nil {
+			fmt.Fprintf(w, "measure bench: no selftest of the client, so gate client cannot be judged: %s\n", why)
 		}
 	}
 	cleanAll(&receipt, o.secrets.clean)

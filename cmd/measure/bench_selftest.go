@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"rowproof/internal/engine"
@@ -16,23 +17,48 @@ import (
 	"rowproof/internal/row"
 )
 
-// The selftest: one pass of streams with a token each 20 ms.
-const (
-	selftestGap  = 20 * time.Millisecond
-	leastStreams = 8
-)
+// A selftest is one pass of streams with a token each 20 ms.
+const selftestGap = 20 * time.Millisecond
 
-// selftestTokens of each stream make two seconds; tests take fewer.
-var selftestTokens = 100
+// selftestTokens of each stream make two seconds and a half, and gaps enough of a single
+// stream for a 99th percentile; tests take fewer.
+var selftestTokens = 128
 
-// selftest holds this host's client against an engine whose truth is known, with as
-// many streams as the run will open.
-func selftest(ctx context.Context, streams int, stamps string) (*row.Selftest, error) {
+// A run's own selftest has this many streams or more, for enough first tokens.
+const leastStreams = 8
+
+// A truth server that is later than this in one token of a hundred did not keep pace:
+// its own thread waited for a core, and what differs then is not the client's error alone.
+const paceKept = selftestGap / 4
+
+// tested is this host's client held against an engine whose truth is known, with one
+// number of streams.
+type tested struct {
+	row.SelftestLevel
+	stamps string        // which the client had: ring, ktime or read
+	chunks int64         // that came
+	lost   int64         // of them, those without a stamp
+	cpu    int64         // of the client's process, in µs; 0: not known
+	late   row.ErrorDist // how long after its due time the engine wrote a token, in ns
+}
+
+// kept says whether the engine kept pace, so that the errors are the client's.
+func (t *tested) kept() bool { return t.late.P99 <= int64(paceKept) }
+
+// offPace says in words that the engine did not keep pace.
+func (t *tested) offPace() string {
+	return fmt.Sprintf("with %s the embedded engine wrote its tokens late (p99 %s ms): this host was too busy or is too weak to tell the client's error from the engine's; try again when nothing else runs, or allow real-time priority (CAP_SYS_NICE)",
+		countOf(int(t.Streams), "stream"), shortMS(t.late.P99))
+}
+
+// selftest drives an embedded engine with so many streams and compares.
+func selftest(ctx context.Context, streams int, stamps string) (*tested, error) {
 	cfg := simulator.Default()
 	cfg.Gap, cfg.GapPerStream = selftestGap, 0
-	cfg.MaxRunning = max(streams, leastStreams)
+	cfg.MaxRunning = streams
 	// Prefills are queued one at a time: short ones spread the streams over one gap.
-	cfg.Prefill, cfg.PrefillPerToken = selftestGap/time.Duration(cfg.MaxRunning), 0
+	cfg.Prefill, cfg.PrefillPerToken = selftestGap/time.Duration(streams), 0
+	cfg.CacheBlocks = max(cfg.CacheBlocks, streams*(selftestTokens/simulator.BlockTokens+2))
 	child, err := simulator.StartChild(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -45,18 +71,17 @@ func selftest(ctx context.Context, streams int, stamps string) (*row.Selftest, e
 	}
 	w := row.Workload{ISL: 16, OSL: int64(selftestTokens), Endpoint: benchEndpoints[0], Sampling: row.Sampling{Temperature: "0", IgnoreEOS: true}}
 	srv := &server{base: base, model: cfg.Model, engine: engine.Embedded}
-	spec := loadgen.Spec{
+	capture, err := loadgen.Run(ctx, loadgen.Spec{
 		Base:        base,
 		Header:      http.Header{},
 		Protocol:    row.Passes,
-		Concurrency: cfg.MaxRunning,
+		Concurrency: streams,
 		Iters:       1,
 		Build:       srv.build(&w, srv.prompts(&w, 1, &used{}), 0),
 		Timeout:     time.Minute,
 		Stamps:      stamps,
 		Zero:        loadgen.Now(),
-	}
-	capture, err := loadgen.Run(ctx, spec)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -67,16 +92,35 @@ func selftest(ctx context.Context, streams int, stamps string) (*row.Selftest, e
 	if err != nil {
 		return nil, err
 	}
-	gaps, first, err := disagreement(capture, engine.Samples(capture), truth)
+	samples := engine.Samples(capture)
+	gaps, first, err := disagreement(capture, samples, truth)
 	if err != nil {
 		return nil, err
 	}
-	return &row.Selftest{
-		Streams:     int64(spec.Concurrency),
-		ITLErrorNS:  spread(gaps),
-		TTFTErrorNS: spread(first),
-		Gaps:        int64(len(gaps)),
-	}, nil
+	t := &tested{stamps: capture.Stats.Stamps, cpu: capture.Stats.CPU, late: spread(lateness(truth))}
+	t.Streams = int64(streams)
+	t.Gaps = int64(len(gaps))
+	t.ITLErrorNS, t.TTFTErrorNS = spread(gaps), spread(first)
+	for _, s := range samples {
+		t.chunks += int64(len(s.T))
+		for _, at := range s.T {
+			if at == row.NoStamp {
+				t.lost++
+			}
+		}
+	}
+	return t, nil
+}
+
+// lateness is by how many ns each token was written after its due time.
+func lateness(truth map[string]simulator.Truth) []int64 {
+	var late []int64
+	for _, t := range truth {
+		for i, sent := range t.Sent {
+			late = append(late, max(0, sent-t.Scheduled[i]))
+		}
+	}
+	return late
 }
 
 // disagreement is, in ns, by how much each gap of a capture differs from the gap as
@@ -130,4 +174,21 @@ func abs(v int64) int64 {
 		return -v
 	}
 	return v
+}
+
+// clientError is the client's error with as many streams as the run opens: of the
+// calibration of this host where there is one, else of a selftest now. why says why
+// there is none.
+func clientError(ctx context.Context, streams int64, stamps string) (t *row.Selftest, why string) {
+	if t := calibrated(streams, stamps); t != nil {
+		return t, ""
+	}
+	now, err := selftest(ctx, int(max(streams, leastStreams)), stamps)
+	switch {
+	case err != nil:
+		return nil, strings.ReplaceAll(err.Error(), "\n", "; ")
+	case !now.kept():
+		return nil, now.offPace()
+	}
+	return &row.Selftest{Streams: now.Streams, ITLErrorNS: now.ITLErrorNS, TTFTErrorNS: now.TTFTErrorNS, Gaps: now.Gaps}, ""
 }

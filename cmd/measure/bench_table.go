@@ -60,7 +60,13 @@ func writeTable(w io.Writer, rows []tableRow) {
 		}
 		lines = append(lines, append(line, verdict))
 	}
-	width := make([]int, len(heads))
+	align(w, lines)
+}
+
+// align prints lines of cells in columns: the first and the last to the left, those
+// between to the right.
+func align(w io.Writer, lines [][]string) {
+	width := make([]int, len(lines[0]))
 	for _, l := range lines {
 		for i, cell := range l {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))

@@ -42,6 +42,7 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"bench", "measure a server: a CSV on stdout, rows with their proof under --output", bench},
+		{"selftest", "measure this host's own client error, for rows to cite", selftestVerb},
 		{"simulate", "run the embedded engine, whose truth is known", simulate},
 		{"ceiling", "what the hardware could possibly do for a model, with the formula filled in", ceiling},
 		{"gaps", "what is not measured, ranked, each with its command", gaps},
