@@ -20,7 +20,8 @@ type transport interface {
 	// read takes what is there, and says how it came; of TLS at most one record a call.
 	// errAgain says that nothing is there now, io.EOF that the other side has ended.
 	read(p []byte) (n int, from arrival, err error)
-	// write takes as many bytes as there is room for, errAgain when there is none.
+	// write takes as many bytes as there is room for, errAgain when there is none; what it
+	// did not take is to be offered again, and more may follow it.
 	write(p []byte) (n int, err error)
 	io.Closer
 }
@@ -30,6 +31,7 @@ type arrival struct {
 	end    int64 // the raw offset that the last of them ended at
 	sealed bool  // a record of TLS: none of them could be read before its last raw byte came
 	at     int64 // the read's own stamp, in ns of CLOCK_MONOTONIC, or Unstamped
+	behind bool  // the read brought more, maybe in a later segment: at may be late for these
 }
 
 // errAgain is of a transport that has nothing or no room now. It is temporary, so that a
