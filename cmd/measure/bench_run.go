@@ -54,8 +54,8 @@ func (s *sweep) measure(ctx context.Context, n int, p planned) (*finished, error
 		spec := s.spec(p, repeat, zero)
 		spec.Build = s.srv.build(w, prompts, repeat)
 		began := time.Now()
-		spec.Progress = func(tokens int64, done, planned int) {
-			s.bar.repeat(p, repeat, tokens, done, planned, time.Since(began))
+		spec.Progress = func(so loadgen.Progress) {
+			s.bar.repeat(p, repeat, so.Chunks, so.Done, so.Planned, time.Since(began))
 		}
 		capture, err := loadgen.Run(ctx, spec)
 		if ctx.Err() != nil {

@@ -78,7 +78,7 @@ type dialer struct {
 // newDialer settles which stamps the run has; ring is opened where they are to come
 // from one.
 func newDialer(base *url.URL, stamps string, streams int, insecure bool, timeout time.Duration) (*dialer, *ring, error) {
-	d := &dialer{clocks: newClocks(), timeout: min(timeout, 10*time.Second), stamps: StampsRead}
+	d := &dialer{clocks: newClocks(), timeout: timeout, stamps: StampsRead}
 	port := base.Port()
 	switch base.Scheme {
 	case "http":

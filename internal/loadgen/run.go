@@ -63,7 +63,7 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	if err := validate(&spec); err != nil {
 		return nil, err
 	}
-	d, ring, err := newDialer(spec.Base, spec.Stamps, spec.Concurrency, spec.Insecure, spec.Timeout)
+	d, ring, err := newDialer(spec.Base, spec.Stamps, spec.Concurrency, spec.Insecure, min(spec.Timeout, spec.Connect))
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +147,9 @@ func validate(s *Spec) error {
 	}
 	if s.Idle <= 0 {
 		s.Idle = 2 * time.Minute
+	}
+	if s.Connect <= 0 {
+		s.Connect = 10 * time.Second
 	}
 	if bad != nil {
 		return errors.New("load: " + strings.Join(bad, "; "))
@@ -427,6 +430,18 @@ func (r *runner) endedOne(q *request) {
 	}
 }
 
+// stop lets no further request begin. What is not timed goes on only as long as something
+// timed does.
+func (r *runner) stop() {
+	r.stopped.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closing = true
+	if r.spec.Protocol == row.Sustained && r.open == 0 {
+		r.finish()
+	}
+}
+
 // finish ends what is still under way, once nothing timed is left.
 func (r *runner) finish() {
 	if r.finished.Swap(true) {
@@ -447,12 +462,15 @@ func (r *runner) watch(ctx context.Context) (stop func()) {
 	wg.Go(func() {
 		t := time.NewTicker(tick)
 		defer t.Stop()
-		done := ctx.Done()
+		done, stop := ctx.Done(), r.spec.Stop
 		told := Now()
 		for {
 			select {
 			case <-quit:
 				return
+			case <-stop:
+				stop = nil
+				r.stop()
 			case <-done:
 				done = nil
 				r.stopped.Store(true)
@@ -467,7 +485,7 @@ func (r *runner) watch(ctx context.Context) (stop func()) {
 				}
 				if r.spec.Progress != nil && now-told >= int64(250*time.Millisecond) {
 					told = now
-					r.spec.Progress(r.chunks(), int(r.done.Load()), r.planned())
+					r.spec.Progress(r.progress())
 				}
 			}
 		}
@@ -527,12 +545,25 @@ func (r *runner) weigh() {
 	}
 }
 
-func (r *runner) chunks() int64 {
-	var n int64
+// progress adds up what the streams have brought so far.
+func (r *runner) progress() Progress {
+	p := Progress{Done: int(r.done.Load()), Planned: r.planned()}
+	var firsts, waited, gaps, between int64
 	for _, w := range r.workers {
-		n += w.chunks.Load()
+		p.Chunks += w.chunks.Load()
+		p.Failed += int(w.failed.Load())
+		firsts += w.firsts.Load()
+		waited += w.waited.Load()
+		gaps += w.gaps.Load()
+		between += w.between.Load()
 	}
-	return n
+	if firsts > 0 {
+		p.First = time.Duration(waited / firsts)
+	}
+	if gaps > 0 {
+		p.Gap = time.Duration(between / gaps)
+	}
+	return p
 }
 
 // capture gathers the streams' outcomes in order, and what the capture says of itself.

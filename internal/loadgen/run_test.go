@@ -515,26 +515,75 @@ func TestProxiesOfTheEnvironmentAreNamedAndNotUsed(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	told := make(chan [2]int, 1)
+	told := make(chan Progress, 1)
 	srv := &counter{handle: func(w http.ResponseWriter, _ *http.Request, n int) {
-		if n == 2 {
+		switch n {
+		case 0:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case 2:
 			<-told // a word about the two before
 		}
+		io.WriteString(w, "data: 1\n\n")
+		w.(http.Flusher).Flush()
 		io.WriteString(w, "data: [DONE]\n\n")
 	}}
-	spec := load(srv.start(t), row.Passes, 1, 0)
-	spec.Iters = 3
-	spec.Progress = func(_ int64, done, planned int) {
+	spec := load(srv.start(t), row.Sustained, 1, 0)
+	spec.Requests = 3
+	spec.Progress = func(p Progress) {
+		if p.Done < 2 {
+			return
+		}
 		select {
-		case told <- [2]int{done, planned}:
-			if done > 2 || planned != 3 {
-				t.Errorf("%d of %d", done, planned)
+		case told <- p:
+			if p.Done > 2 || p.Planned != 3 || p.Failed != 1 || p.Chunks < 2 || p.First <= 0 {
+				t.Errorf("%+v", p)
 			}
 		default:
 		}
 	}
 	if _, err := Run(context.Background(), spec); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Once stopped, a run begins no request and waits for those under way; a drain request
+// is not waited for.
+func TestStopLetsRequestsUnderWayEnd(t *testing.T) {
+	for _, protocol := range []string{row.Passes, row.Sustained} {
+		t.Run(protocol, func(t *testing.T) {
+			stop := make(chan struct{})
+			srv := &counter{}
+			srv.handle = func(w http.ResponseWriter, r *http.Request, n int) {
+				if n == 2 {
+					close(stop)
+					// The others are under way or were answered; nothing tells when the
+					// stop is seen, so what follows goes on for a while.
+					for range 30 {
+						io.WriteString(w, "data: 1\n\n")
+						w.(http.Flusher).Flush()
+						time.Sleep(10 * time.Millisecond)
+					}
+				}
+				io.WriteString(w, "data: [DONE]\n\n")
+			}
+			spec := load(srv.start(t), protocol, 3, 0)
+			spec.Iters, spec.Stop = 1000, stop
+			if protocol == row.Sustained {
+				spec.Iters, spec.Requests = 0, 1_000_000
+			}
+			got, err := Run(context.Background(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Outcomes) < 3 || len(got.Outcomes) > 900_000 {
+				t.Errorf("%d requests", len(got.Outcomes))
+			}
+			for _, o := range got.Outcomes {
+				if o.Err != "" || o.HTTPStatus != 200 {
+					t.Errorf("request %d: %d %s", o.Seq, o.HTTPStatus, o.Err)
+				}
+			}
+		})
 	}
 }
 

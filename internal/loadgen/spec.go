@@ -45,6 +45,7 @@ type Spec struct {
 	Build       func(seq int) Call // seq counts every request of the repeat, warm-up included
 	Timeout     time.Duration      // of one request; 0 stands for an hour
 	Idle        time.Duration      // between two arrivals of one response's body; 0 stands for two minutes
+	Connect     time.Duration      // to open a connection; 0 stands for ten seconds
 	Stamps      string             // "", ring, ktime or read; "" takes the best there is
 	Insecure    bool
 	Zero        int64 // CLOCK_MONOTONIC ns that the row's times count from
@@ -52,16 +53,29 @@ type Spec struct {
 	// Open loop, of the sustained protocol: each request is enqueued at its Call's At
 	// whatever became of those before it. Concurrency is then the number of connections
 	// opened before the clock starts; more are opened as they are needed. The N timed
-	// requests, or those enqueued within Duration, follow Warmup×Concurrency untimed ones.
+	// requests, or those enqueued within Duration, follow Warmup untimed ones: Warmup counts
+	// requests here, since there are no passes of c.
 	// A request that finds MaxInFlight under way waits for one to end: it is enqueued at
 	// its At and sent later. 0 is no limit.
 	Open        bool
 	MaxInFlight int
 
-	// Progress, where given, is called four times a second from one goroutine: chunks
-	// of body so far (about the tokens), requests ended and planned, warm-up included
-	// and drain not. planned is 0 with a Duration.
-	Progress func(tokensSoFar int64, done, planned int)
+	// Stop, where given, ends the load early once it is closed: no further request begins,
+	// those under way go on to their own end. It is the gentle form of ending Run's context.
+	Stop <-chan struct{}
+
+	// Progress, where given, is called four times a second from one goroutine.
+	Progress func(Progress)
+}
+
+// Progress is how far a run has come. Its times are of the reads, not of the stamps:
+// they are about right, for someone who watches.
+type Progress struct {
+	Chunks        int64         // of body so far: about the tokens
+	Done, Planned int           // requests, warm-up included and drain not; Planned is 0 with a Duration
+	Failed        int           // of all requests so far
+	First         time.Duration // mean from enqueueing to the first bytes of an answer; 0: none came
+	Gap           time.Duration // mean between two chunks of an answer; 0: none came
 }
 
 // Unstamped stands in Stamp.At where no clock tells when the bytes arrived: the

@@ -46,11 +46,16 @@ type worker struct {
 	out  []Outcome
 	seen []sighting // of each outcome, where a ring stamps
 
-	heard  atomic.Int64 // when body bytes last came; 0 before the first
-	chunks atomic.Int64 // chunks of body so far
-	held   atomic.Int64 // memory that the answers take so far, the one under way among them
-	kept   int64        // of those that have ended
-	reads  int64
+	heard   atomic.Int64 // when body bytes last came; 0 before the first
+	chunks  atomic.Int64 // chunks of body so far
+	failed  atomic.Int64 // requests so far
+	firsts  atomic.Int64 // answers that have begun, and how long they were waited for in ns
+	waited  atomic.Int64
+	gaps    atomic.Int64 // chunks after the first of an answer, and the ns between them
+	between atomic.Int64
+	held    atomic.Int64 // memory that the answers take so far, the one under way among them
+	kept    int64        // of those that have ended
+	reads   int64
 
 	mu       sync.Mutex // guards what another goroutine ends a request by
 	conn     *conn
@@ -189,6 +194,7 @@ func (w *worker) do(q *request) *Outcome {
 	}
 	if (err != nil && !o.Cut) || r.status != 200 {
 		w.failures++
+		w.failed.Add(1)
 	} else {
 		w.failures = 0
 	}
@@ -228,7 +234,14 @@ func (w *worker) exchange(q *request, o *Outcome) error {
 			used, ferr := r.feed(w.buf[:n], c.got, at)
 			c.got += int64(n)
 			if len(r.body) != had {
-				w.heard.Store(Now())
+				now := Now()
+				if last := w.heard.Swap(now); last == 0 {
+					w.firsts.Add(1)
+					w.waited.Add(now - q.enqueued)
+				} else {
+					w.gaps.Add(r.chunks - before)
+					w.between.Add(now - last)
+				}
 				w.held.Store(w.kept + int64(r.room()))
 			}
 			if r.chunks != before {
