@@ -70,6 +70,8 @@ func answers(results []gate.Result) map[string]gate.Answer {
 	return out
 }
 
+func late(d *row.ErrorDist, p99 int64) { d.P99, d.Max = p99, p99 }
+
 // Each defect is planted in a healthy row and must be answered by the gate it was made
 // for, with every other answer as the healthy twin's.
 func TestPlantedDefects(t *testing.T) {
@@ -289,9 +291,9 @@ func TestPlantedDefects(t *testing.T) {
 			map[string]gate.Answer{"denominator": gate.NotApplicable, "label": gate.NotApplicable, "host": gate.Unjudged}},
 		{"an unknown dtype", sealed(func(m *made) { m.report.AsItWas.Recipe.Weights.Dtype = "int3" }),
 			"ceiling", gate.Unjudged, "int3", map[string]gate.Answer{"label": gate.Fail}},
-		{"a client that was late", sealed(func(m *made) { m.report.Client.Selftest.ITLErrorNS.P99 = 300_000 }),
+		{"a client that was late", sealed(func(m *made) { late(&m.report.Client.Selftest.ITLErrorNS, 300_000) }),
 			"client", gate.Fail, "the client's own ITL error p99 is 300 µs", nil},
-		{"a client late with first tokens", sealed(func(m *made) { m.report.Client.Selftest.TTFTErrorNS.P99 = 300_000 }),
+		{"a client late with first tokens", sealed(func(m *made) { late(&m.report.Client.Selftest.TTFTErrorNS, 300_000) }),
 			"client", gate.Fail, "the client's own TTFT error p99 is 300 µs", nil},
 		{"a simulated run", sealed(func(m *made) { m.report.Receipt.Engine.Name, m.report.Client.Selftest = row.EmbeddedEngine, nil }), "client", gate.Fail,
 			"simulated rows are not publishable", map[string]gate.Answer{"label": gate.Fail}},
