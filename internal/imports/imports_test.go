@@ -33,6 +33,7 @@ var layers = map[string]int{
 	"internal/engine":           6, // reads what loadgen captured
 	"internal/engine/simulator": 6,
 	"internal/host":             5,
+	"internal/prompts":          5,
 	"internal/rowtest":          5,
 	"internal/render/format":    5,
 	"internal/render/chart":     5,
