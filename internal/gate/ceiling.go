@@ -188,7 +188,31 @@ func query(in *Input) (q roofline.Query, replicas int64, why string) {
 		// Of the least prefill that any request can have had: the mean, rounded up.
 		q.Cached = min((*c.CachedTokens+c.Completed-1)/c.Completed, w.ISL-1)
 	}
+	if w.Lengths != nil || w.Prompts.Kind != row.PromptsRandom {
+		leastOf(in, &q)
+	}
 	return q, replicas, ""
+}
+
+// leastOf takes for requests of many lengths the least that any of them can have needed:
+// each is held by itself besides.
+func leastOf(in *Input, q *roofline.Query) {
+	for i, s := range in.timed() {
+		isl, cached := promptTokens(s, &in.Row.Workload), int64(0)
+		osl, why := s.OutputTokens()
+		if why != "" {
+			osl = 1
+		}
+		if s.Cached != nil {
+			cached = max(0, *s.Cached)
+		}
+		uncached := max(1, isl-cached)
+		if i == 0 {
+			q.ISL, q.OSL, q.Cached = uncached, osl, 0
+		}
+		q.ISL, q.OSL = min(q.ISL, uncached), max(1, min(q.OSL, osl))
+	}
+	q.Context, q.Cached = q.ISL, 0
 }
 
 // acceptance is how many tokens a step brings: 1 without speculation.

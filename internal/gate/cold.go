@@ -12,7 +12,8 @@ const (
 
 const cachedMend = "start vLLM with --enable-prompt-tokens-details, SGLang with --enable-cache-report, or either with its metrics on"
 
-// cold passes a row whose prompts no prefix cache served.
+// cold passes a row whose prompts no prefix cache served, or, of a trace or of sessions,
+// whose prompts it served no more than they repeat each other.
 func cold(in *Input) Result {
 	w := &in.Row.Workload
 	if w.Prompts.State == row.Warm {
@@ -37,46 +38,83 @@ func cold(in *Input) Result {
 	if len(timed) == 0 {
 		return missing("a completed request", "")
 	}
-	var most, beyond, total int64
+	expected, some := in.expectedHits()
+	if w.Prompts.Kind == row.PromptsTrace && !some {
+		return missing("the trace's theoretical share of cached tokens: no request says how much of its prompt came before", "")
+	}
+	var most, beyond, total, hits int64
 	for _, s := range timed {
 		if s.Cached == nil {
 			return in.coldByCounter()
 		}
-		over := max(0, *s.Cached-w.Prompts.SharedPrefix)
+		over := max(0, *s.Cached-w.Prompts.SharedPrefix-wantCached(s))
 		most = max(most, over)
 		beyond += over
 		total += promptTokens(s, w)
+		hits += *s.Cached
+	}
+	declared := "the declared prefix"
+	if some {
+		declared = "what its prompts have in common"
 	}
 	share := float64(beyond) / float64(max(total, 1))
 	figures := []Compared{
-		{"most cached tokens of a request beyond the declared prefix", itoa(most), "at most " + itoa(cachedSlack)},
+		{"most cached tokens of a request beyond " + declared, itoa(most), "at most " + itoa(cachedSlack)},
 		{"share of all prompt tokens", percent(share), "at most " + percent(cachedShare)},
+	}
+	if some {
+		figures = append(figures, Compared{"cached share of the prompt tokens",
+			percent(float64(hits) / float64(max(total, 1))), "in theory " + percent(float64(expected)/float64(max(total, 1)))})
 	}
 	switch {
 	case most > cachedSlack:
-		return fail("a request found "+count(most, "token")+" cached beyond the declared prefix; a cold prompt finds at most "+itoa(cachedSlack), figures...)
+		return fail("a request found "+count(most, "token")+" cached beyond "+declared+"; a cold prompt finds at most "+itoa(cachedSlack), figures...)
 	case share > cachedShare:
-		return fail(percent(share)+" of the prompt tokens were cached; a cold row has at most "+percent(cachedShare), figures...)
+		return fail(percent(share)+" of the prompt tokens were cached beyond "+declared+"; a cold row has at most "+percent(cachedShare), figures...)
+	case some:
+		return pass(of(hits, total, "prompt token")+" were cached where "+itoa(expected)+" came before in their repeat", figures...)
 	}
 	return pass(of(beyond, total, "prompt token")+" were cached beyond the declared prefix, and no prompt was sent twice", figures...)
+}
+
+// expectedHits is how many prompt tokens of the timed requests earlier prompts of their
+// repeat held already; some is false where no request says.
+func (in *Input) expectedHits() (tokens int64, some bool) {
+	for _, s := range in.timed() {
+		tokens += wantCached(s)
+		some = some || s.WantCached != nil
+	}
+	return tokens, some
+}
+
+func wantCached(s *row.Sample) int64 {
+	if s.WantCached == nil {
+		return 0
+	}
+	return *s.WantCached
 }
 
 func promptTokens(s *row.Sample, w *row.Workload) int64 {
 	if s.ISL != nil {
 		return *s.ISL
 	}
-	return w.ISL
+	return asked(s.WantISL, w.ISL)
 }
 
-// prompts fails a prompt that was sent twice, in this row or in another one.
+// prompts fails a prompt that was sent twice, in this row or in another one. A trace may
+// repeat one within a repeat, if the request says that it came before.
 func (in *Input) prompts() (Result, bool) {
 	seen := make(map[string]int64, len(in.Samples))
+	block := int64(cachedSlack)
+	if b := in.Row.Workload.Block; b != nil {
+		block = max(block, *b)
+	}
 	for i := range in.Samples {
 		s := &in.Samples[i]
 		if s.Prompt == "" {
 			continue
 		}
-		if first, ok := seen[s.Prompt]; ok {
+		if first, ok := seen[s.Prompt]; ok && (in.Samples[first].Repeat != s.Repeat || wantCached(s)+block < promptTokens(s, &in.Row.Workload)) {
 			return fail("a prompt was sent twice: requests "+itoa(first)+" and "+itoa(int64(i))+" of the samples file",
 				Compared{"prompt", s.Prompt, "sent once"}), true
 		}
@@ -100,15 +138,16 @@ func (in *Input) coldByCounter() Result {
 	}
 	w := &in.Row.Workload
 	var total int64
+	var expected int64
 	for i := range in.Samples {
 		total += promptTokens(&in.Samples[i], w)
+		expected += wantCached(&in.Samples[i]) + w.Prompts.SharedPrefix
 	}
-	n := int64(len(in.Samples))
-	beyond := max(0, *hits-n*w.Prompts.SharedPrefix)
+	beyond := max(0, *hits-expected)
 	share := float64(beyond) / float64(max(total, 1))
 	figures := []Compared{{"share of all prompt tokens, by the hit counter", percent(share), "at most " + percent(cachedShare)}}
 	if share > cachedShare {
-		return fail("the hit counter rose by "+itoa(*hits)+", "+percent(share)+" of the prompt tokens; a cold row has at most "+percent(cachedShare), figures...)
+		return fail("the hit counter rose by "+itoa(*hits)+", "+itoa(beyond)+" or "+percent(share)+" of the prompt tokens more than they have in common; a cold row has at most "+percent(cachedShare), figures...)
 	}
 	return pass("the hit counter rose by "+itoa(*hits)+" over "+count(total, "prompt token")+", and no prompt was sent twice", figures...)
 }

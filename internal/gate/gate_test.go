@@ -226,7 +226,8 @@ func TestPlantedDefects(t *testing.T) {
 			}
 			m.samples[0][last].Phase = row.PhaseDrain
 		}), "warm", gate.Fail, "is in phase drain where timed follows: 40 follow the warm-up as timed", map[string]gate.Answer{"complete": gate.Fail}},
-		{"a ramp", sealed(func(m *made) { m.samples[0][3].Phase = row.PhaseRamp }), "warm", gate.Fail, "is in phase ramp, which no run of this tool has", nil},
+		{"a slow request called a ramp", sealed(func(m *made) { m.samples[0][timedAt(m)+3].Phase = row.PhaseRamp }), "warm", gate.Fail,
+			"timed requests began before the warm-up was over", map[string]gate.Answer{"complete": gate.Fail}},
 		{"a slow request left out of a duration", sealed(func(m *made) {
 			w := &m.report.Rows[0].Workload
 			w.Requests, w.DurationS = nil, p(3600)

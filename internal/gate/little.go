@@ -12,12 +12,15 @@ const (
 	littlePasses    = 0.25
 )
 
+// openLoop is why a gate about the concurrency does not apply.
+const openLoop = "open loop: requests came at times of their own, at no set concurrency"
+
 // little holds the requests in flight, time by time, against the concurrency that the
 // row states: rates, latencies and concurrency must be of the same load.
 func little(in *Input) Result {
 	w := &in.Row.Workload
-	if w.Load.Concurrency == nil || w.Load.RequestRate != nil {
-		return notApplicable("open loop: no concurrency was set")
+	if w.OpenLoop() {
+		return notApplicable(openLoop)
 	}
 	if r, none := in.noSamples(); none {
 		return r

@@ -12,12 +12,11 @@ const (
 // loadOf is a row's load beside those of the same recipe, shape and protocol.
 func loadOf(report *row.Report, r *row.Row) (key string, load Load, ok bool) {
 	w, f := &r.Workload, &r.Figures
-	if report.Recipe == "" || w.Load.Concurrency == nil || w.Load.RequestRate != nil ||
+	if report.Recipe == "" || w.OpenLoop() ||
 		f.TPOT == nil || f.TPOT.P50 == nil || f.OutputTokPerSec == nil {
 		return "", Load{}, false
 	}
-	key = report.Recipe + " " + report.Receipt.Engine.Version + " " + w.Protocol + " " + w.Endpoint + " " +
-		itoa(w.ISL) + ":" + itoa(w.OSL) + " " + w.Prompts.State + " " + itoa(w.Prompts.SharedPrefix)
+	key = report.Recipe + " " + report.Receipt.Engine.Version + " " + w.Family() + " " + itoa(w.ISL) + ":" + itoa(w.OSL)
 	return key, Load{r.ID, *w.Load.Concurrency, *f.TPOT.P50, f.TPOT.IntervalP50,
 		*f.OutputTokPerSec * *f.TPOT.P50 / 1000}, true
 }

@@ -37,37 +37,64 @@ func (in *Input) repeatSamples() (numbers []int64, groups map[int64][]*row.Sampl
 // or "": the phase decides what is counted, so nothing may choose it afterwards.
 func (in *Input) phases() string {
 	w := &in.Row.Workload
-	if w.Load.Concurrency == nil || *w.Load.Concurrency < 1 {
+	if !w.OpenLoop() && *w.Load.Concurrency < 1 {
 		return ""
 	}
 	numbers, groups := in.repeatSamples()
 	for _, n := range numbers {
-		if text := phasesOf(w, n, groups[n]); text != "" {
+		untimed := warmups(w, groups[n])
+		if first := warmups(w, groups[numbers[0]]); untimed != first {
+			return count(untimed, "request") + " of repeat " + itoa(n) + " came before the timed ones, and of repeat " + itoa(numbers[0]) + " there were " + itoa(first)
+		}
+		if text := phasesOf(w, n, untimed, groups[n]); text != "" {
 			return text + " (repeat " + itoa(n) + ")"
 		}
 	}
 	return ""
 }
 
-func phasesOf(w *row.Workload, repeat int64, group []*row.Sample) string {
-	c := *w.Load.Concurrency
-	untimed := w.Warmup * c
+// warmups is how many requests come before the timed ones of a repeat: the warm-up passes
+// of every stream. An open loop without a most of requests has no streams; there it is as
+// many as lead, and all repeats have the same.
+func warmups(w *row.Workload, group []*row.Sample) int64 {
+	if !w.OpenLoop() {
+		return w.Warmup * *w.Load.Concurrency
+	}
+	if w.Warmup == 0 {
+		return 0
+	}
+	n := int64(0)
+	for _, s := range group {
+		if s.Phase == row.PhaseTimed || s.Phase == row.PhaseDrain {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func phasesOf(w *row.Workload, repeat, untimed int64, group []*row.Sample) string {
 	latest := int64(0)
 	for at, s := range group {
 		i := int64(at)
 		switch {
 		case s.I != i:
 			return "request " + itoa(i) + " is not among the samples, or one number is used twice: they are numbered as they were enqueued, 0, 1, 2 and on"
-		case s.Enqueued < latest-enqueueSlack:
+		case s.Session == 0 && s.Enqueued < latest-enqueueSlack:
 			return "request " + itoa(i) + " was enqueued before requests of a lower number"
 		}
-		latest = max(latest, s.Enqueued)
+		if s.Session == 0 {
+			latest = max(latest, s.Enqueued) // a session's next request waits for its answer
+		}
 		want, why := row.PhaseTimed, ""
 		switch {
 		case i == 0 && repeat == 0 && untimed > 0:
 			want, why = row.PhaseFirst, "it is the very first"
 		case i < untimed:
 			want, why = row.PhaseWarm, "the warm-up takes "+itoa(untimed)
+			if s.Phase == row.PhaseRamp && w.Protocol == row.Sustained {
+				want = row.PhaseRamp
+			}
 		case w.Protocol == row.Passes:
 			why = "passes time all that follows the warm-up"
 		case w.Requests != nil:
@@ -88,12 +115,36 @@ func phasesOf(w *row.Workload, repeat int64, group []*row.Sample) string {
 		if s.Phase != want {
 			return "request " + itoa(i) + " is in phase " + s.Phase + " where " + want + " follows: " + why
 		}
-		if pass := i/c - w.Warmup; w.Protocol == row.Passes && want == row.PhaseTimed && s.Pass != pass {
+		if w.Protocol != row.Passes || want != row.PhaseTimed {
+			continue
+		}
+		if pass := (i - untimed) / *w.Load.Concurrency; s.Pass != pass {
 			return "request " + itoa(i) + " is of timed pass " + itoa(s.Pass) + " where its place gives " + itoa(pass)
 		}
 	}
-	if w.Protocol == row.Sustained && w.DurationS != nil && int64(len(group)) > untimed {
-		return stoppedEarly(group, group[untimed].Enqueued, *w.DurationS)
+	if w.Protocol != row.Sustained || w.DurationS == nil || int64(len(group)) <= untimed {
+		return ""
+	}
+	if w.OpenLoop() {
+		return silentEnd(group[untimed:], *w.DurationS)
+	}
+	return stoppedEarly(group, group[untimed].Enqueued, *w.DurationS)
+}
+
+// silentFor is how many mean gaps an open loop may be silent before its end: of arrivals
+// without memory, one row in a million is so for 14.
+const silentFor = 20
+
+// silentEnd says that the arrivals of an open loop stopped long before its duration did,
+// or "": those that followed are not among the samples.
+func silentEnd(group []*row.Sample, duration int64) string {
+	first, last := group[0].Enqueued, group[0].Enqueued
+	for _, s := range group {
+		last = max(last, s.Enqueued)
+	}
+	rest := duration*1_000_000 - (last - first)
+	if n := int64(len(group)) - 1; n > 0 && rest > idleSlack && rest > silentFor*((last-first)/n) {
+		return "the last request came " + number(float64(last-first)/1e6) + " s after the first timed one, of " + itoa(duration) + " s"
 	}
 	return ""
 }

@@ -39,7 +39,7 @@ func repeats(in *Input) Result {
 			return fail("repeat "+itoa(int64(at))+" is not among the samples", present)
 		}
 		group := groups[number]
-		if text := apart(group); text != "" {
+		if text := apart(&in.Row.Workload, group); text != "" {
 			return fail(text + " (repeat " + itoa(number) + ")")
 		}
 		from, to := reach(group)
@@ -84,13 +84,20 @@ func ended(s *row.Sample) int64 {
 	return max(s.Enqueued, s.Sent)
 }
 
-// apart says which stream had two requests at one time, or "".
-func apart(group []*row.Sample) string {
+// apart says which stream had two requests at one time, or "". A stream of an open loop
+// carries the next once it is free, however long that one has waited.
+func apart(w *row.Workload, group []*row.Sample) string {
+	begun := func(s *row.Sample) int64 {
+		if w.OpenLoop() {
+			return max(s.Enqueued, s.Sent)
+		}
+		return s.Enqueued
+	}
 	ordered := slices.Clone(group)
-	slices.SortStableFunc(ordered, func(a, b *row.Sample) int { return cmp.Compare(a.Enqueued, b.Enqueued) })
+	slices.SortStableFunc(ordered, func(a, b *row.Sample) int { return cmp.Compare(begun(a), begun(b)) })
 	last := map[int64]*row.Sample{}
 	for _, s := range ordered {
-		if before := last[s.Worker]; before != nil && s.Enqueued < ended(before) {
+		if before := last[s.Worker]; before != nil && begun(s) < ended(before) {
 			return "stream " + itoa(s.Worker) + " had requests " + itoa(before.I) + " and " + itoa(s.I) + " at one time"
 		}
 		last[s.Worker] = s

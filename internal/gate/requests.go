@@ -1,6 +1,10 @@
 package gate
 
-import "rowproof/internal/row"
+import (
+	"slices"
+
+	"rowproof/internal/row"
+)
 
 // complete passes a row in which every planned request completed with tokens.
 func complete(in *Input) Result {
@@ -71,29 +75,28 @@ func lengths(in *Input) Result {
 	if len(timed) == 0 {
 		return missing("a completed request", "")
 	}
-	isl := length{asked: w.ISL}
-	osl := length{asked: w.OSL}
+	var isl, osl length
 	for _, s := range timed {
 		if s.ISL == nil || s.OSL == nil {
 			return missing("usage: the server does not say how long prompt and output were", usageMend)
 		}
-		isl.add(*s.ISL)
-		osl.add(*s.OSL)
+		isl.add(*s.ISL, asked(s.WantISL, w.ISL))
+		osl.add(*s.OSL, asked(s.WantOSL, w.OSL))
 	}
 	figures := []Compared{
-		{"isl", span(isl.seen), itoa(w.ISL)},
-		{"osl", span(osl.seen), itoa(w.OSL)},
+		{"isl", span(isl.seen), span(isl.asked)},
+		{"osl", span(osl.seen), span(osl.asked)},
 	}
 	all := int64(len(timed))
 	text := ""
 	if isl.off > 0 {
-		text = of(isl.off, all, "request") + " had prompts of " + span(isl.seen) + " tokens where " + itoa(w.ISL) + " were asked"
+		text = of(isl.off, all, "request") + " had prompts of " + span(isl.seen) + " tokens where " + span(isl.asked) + " were asked"
 	}
 	if osl.off > 0 {
 		if text != "" {
 			text += "; "
 		}
-		text += of(osl.off, all, "request") + " brought " + span(osl.seen) + " tokens where " + itoa(w.OSL) + " were asked"
+		text += of(osl.off, all, "request") + " brought " + span(osl.seen) + " tokens where " + span(osl.asked) + " were asked"
 	}
 	if text != "" {
 		r := fail(text, figures...)
@@ -102,30 +105,75 @@ func lengths(in *Input) Result {
 			r.Mend = "ask for prompts by token ids: /v1/completions of a server that takes them"
 		case !w.Sampling.IgnoreEOS:
 			r.Mend = "let outputs run on past the end token: vLLM and SGLang take ignore_eos, which this run did not send"
-		case osl.seen.Max < w.OSL:
+		case osl.short > 0:
 			r.Mend = "ask for outputs as long as the server gives, or raise its limit on them"
 		}
 		return r
 	}
-	return pass("every prompt had "+count(w.ISL, "token")+" and every output "+itoa(w.OSL), figures...)
+	if text := statedLengths(w, timed); text != "" {
+		return fail(text, figures...)
+	}
+	if isl.asked.Min == isl.asked.Max && osl.asked.Min == osl.asked.Max {
+		return pass("every prompt had "+count(isl.asked.Min, "token")+" and every output "+itoa(osl.asked.Min), figures...)
+	}
+	return pass("every prompt and every output was as long as its own request asked", figures...)
 }
 
-// length is one requested length beside what was observed.
+// asked is the length of a request's own, else the workload's.
+func asked(own *int64, all int64) int64 {
+	if own != nil {
+		return *own
+	}
+	return all
+}
+
+// statedLengths holds the medians and the p99 that the workload of a dataset or a trace
+// states against what its requests asked for; "" where they agree. The workload's are of
+// all that was planned, so only what no draw of them explains is off.
+func statedLengths(w *row.Workload, timed []*row.Sample) string {
+	l := w.Lengths
+	if l == nil {
+		return ""
+	}
+	var isl, osl []float64
+	for _, s := range timed {
+		isl = append(isl, float64(asked(s.WantISL, w.ISL)))
+		osl = append(osl, float64(asked(s.WantOSL, w.OSL)))
+	}
+	for _, h := range []struct {
+		name     string
+		asked    []float64
+		p50, p99 int64
+	}{{"isl", isl, l.ISLP50, l.ISLP99}, {"osl", osl, l.OSLP50, l.OSLP99}} {
+		slices.Sort(h.asked)
+		at := func(permille int) int64 { return int64(h.asked[(len(h.asked)-1)*permille/1000]) }
+		if h.p50 < at(250) || h.p50 > at(750) || h.p99 < at(900) || h.p99 < h.p50 || h.p99 > 2*at(1000) {
+			return "the workload states a " + h.name + " of p50 " + itoa(h.p50) + " and p99 " + itoa(h.p99) + ", and its requests asked for " +
+				itoa(at(0)) + " to " + itoa(at(1000)) + ", p50 " + itoa(at(500))
+		}
+	}
+	return ""
+}
+
+// length is what was asked beside what was observed.
 type length struct {
-	asked int64
-	off   int64
-	seen  row.Range
-	any   bool
+	off, short  int64
+	seen, asked row.Range
+	any         bool
 }
 
-func (l *length) add(n int64) {
-	if n != l.asked {
+func (l *length) add(n, asked int64) {
+	if n != asked {
 		l.off++
 	}
+	if n < asked {
+		l.short++
+	}
 	if !l.any {
-		l.seen, l.any = row.Range{Min: n, Max: n}, true
+		l.seen, l.asked, l.any = row.Range{Min: n, Max: n}, row.Range{Min: asked, Max: asked}, true
 	}
 	l.seen.Min, l.seen.Max = min(l.seen.Min, n), max(l.seen.Max, n)
+	l.asked.Min, l.asked.Max = min(l.asked.Min, asked), max(l.asked.Max, asked)
 }
 
 const usageMend = `let the server send usage: stream_options {"include_usage": true} must reach it`

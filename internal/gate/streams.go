@@ -13,8 +13,8 @@ const queueShare = 0.9
 // served together.
 func queue(in *Input) Result {
 	w := &in.Row.Workload
-	if w.Load.Concurrency == nil || w.Load.RequestRate != nil {
-		return notApplicable("open loop: no concurrency was set")
+	if w.OpenLoop() {
+		return notApplicable(openLoop)
 	}
 	if r, none := in.noSamples(); none {
 		return r

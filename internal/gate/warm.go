@@ -5,11 +5,6 @@ import "rowproof/internal/row"
 // warm passes a row whose timed requests all came after a warm-up, the first call
 // apart.
 func warm(in *Input) Result {
-	for i := range in.Samples {
-		if in.Samples[i].Phase == row.PhaseRamp {
-			return fail("request " + itoa(in.Samples[i].I) + " is in phase ramp, which no run of this tool has")
-		}
-	}
 	if in.Row.Workload.Warmup == 0 {
 		if text := in.phases(); text != "" {
 			return fail(text)
@@ -23,7 +18,7 @@ func warm(in *Input) Result {
 	ends := map[int64]int64{} // by repeat: when the warm-up had passed
 	for i := range in.Samples {
 		s := &in.Samples[i]
-		if s.Phase != row.PhaseFirst && s.Phase != row.PhaseWarm {
+		if s.Phase != row.PhaseFirst && s.Phase != row.PhaseWarm && s.Phase != row.PhaseRamp {
 			continue
 		}
 		if s.Phase == row.PhaseFirst {
