@@ -73,7 +73,7 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, 
 	c := &calibration{s: s, o: o, w: row.Workload{Endpoint: o.endpoint, OSL: 2, Sampling: o.sampling}}
 	ids, text := form{}, form{words: words, perWord: 1}
 	forms := []form{ids, text}
-	if o.endpoint == engine.PathChat {
+	if !engine.TakesIDs(o.endpoint) {
 		forms = forms[1:]
 	}
 	for _, s.form = range forms {

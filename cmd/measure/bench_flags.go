@@ -61,18 +61,16 @@ type benchOptions struct {
 
 // Values that a flag chooses from.
 var (
-	benchEndpoints = []string{engine.PathCompletions, engine.PathChat}
-	benchDevices   = []string{"auto", "cuda", "rocm", "cpu"}
-	benchStamps    = []string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead}
-	benchEngines   = []string{engine.VLLM, engine.SGLang, plainOpenAI, engine.Embedded}
+	benchDevices = []string{"auto", "cuda", "rocm", "cpu"}
+	benchStamps  = []string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead}
 )
-
-// plainOpenAI is the engine of a server that is sent no engine's extensions.
-const plainOpenAI = "openai"
 
 // ownedKeys of the request body are set by bench itself: a user's value would make the
 // row say what was not sent.
-var ownedKeys = []string{"model", "prompt", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n"}
+var ownedKeys = []string{
+	"model", "prompt", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n",
+	"input_ids", "text", "n_predict", "return_tokens", "raw",
+}
 
 const (
 	benchWhat = `Measure a model server: each shape at each concurrency, strictly one at a time. The
@@ -80,7 +78,8 @@ CSV goes to stdout, everything else to stderr. With neither MODEL nor --base-url
 drives the embedded engine, whose rows say that they are simulated.
 
 MODEL is a catalogue id (llama-3.1-8b), a Hugging Face id or the name that the server
-serves; without it the server's one model is taken.
+serves; without it the server's one model is taken. Of a server that lists none, the name
+is taken at its word.
 
 Two protocols: passes (the default) starts c requests together, --warmup times untimed
 and --iters times timed. sustained (--num-prompts or --duration) keeps c streams full.`
@@ -223,8 +222,8 @@ func (o *benchOptions) declare(c collector) *inputs {
 	o.sampling = row.Sampling{Temperature: "0", IgnoreEOS: true}
 
 	c.add("base-url", "", "URL", "the server, with or without /v1", o.setBase)
-	c.choice("endpoint", &o.endpoint, benchEndpoints[0], benchEndpoints, "route to load: /v1/completions or /v1/chat/completions")
-	c.add("engine", "", "NAME", "engine that serves: vllm, sglang, embedded, or openai for none of their extensions; without it the server is asked", o.setEngine)
+	c.choice("endpoint", &o.endpoint, "", engine.Paths(), "route to load: "+strings.Join(engine.Paths(), ", ")+"; without it /v1/completions, or the own one of llama.cpp and Ollama")
+	c.add("engine", "", "NAME", "engine that serves: "+strings.Join(engine.Engines, ", ")+"; openai sends no engine's extensions; without it the server is asked", o.setEngine)
 	c.add("recipe", "", "CELL", "MODEL/TARGET/STRATEGY/ENGINE of the catalogue that the server runs: opens the gates that compare with it", o.setRecipe)
 
 	c.add("cells", "128:128,2048:128,128:1024", "LIST", "shapes, prompt:output in tokens", func(s string) string {
@@ -495,8 +494,8 @@ func reasonOf(err error) string {
 }
 
 func (o *benchOptions) setEngine(s string) string {
-	if !slices.Contains(benchEngines, s) {
-		return "one of " + strings.Join(benchEngines, ", ")
+	if !slices.Contains(engine.Engines, s) {
+		return "one of " + strings.Join(engine.Engines, ", ")
 	}
 	o.engine = s
 	return ""

@@ -69,7 +69,7 @@ func selftest(ctx context.Context, streams int, stamps string) (*tested, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := row.Workload{ISL: 16, OSL: int64(selftestTokens), Endpoint: benchEndpoints[0], Sampling: row.Sampling{Temperature: "0", IgnoreEOS: true}}
+	w := row.Workload{ISL: 16, OSL: int64(selftestTokens), Endpoint: engine.PathCompletions, Sampling: row.Sampling{Temperature: "0", IgnoreEOS: true}}
 	srv := &server{base: base, model: cfg.Model, engine: engine.Embedded}
 	capture, err := loadgen.Run(ctx, loadgen.Spec{
 		Base:        base,

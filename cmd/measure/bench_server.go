@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"rowproof/internal/catalog"
@@ -30,9 +30,13 @@ type server struct {
 	unknown   string          // why it is
 	version   string
 	arguments map[string]string // what it reports of its settings
-	metrics   bool              // it exposes counters
+	settings  string            // the path of those
+	metrics   string            // the path of its counters; "" when it exposes none
 	extra     map[string]json.RawMessage
 	form      form
+	listed    bool // it lists its models
+	// completionLimit says that the limit of the output is called max_completion_tokens.
+	completionLimit bool
 	own       bool // the embedded engine that this run started
 	embedded  bool // it is the embedded engine, whatever engine it is treated as
 }
@@ -46,7 +50,7 @@ func (s *server) ref() host.ServerRef {
 		Engine: s.engine, Version: s.version, Model: oneLine(s.model), Arguments: s.arguments,
 	}
 	if s.arguments != nil {
-		r.ArgumentsFrom = "GET /server_info"
+		r.ArgumentsFrom = "GET " + s.settings
 	}
 	return r
 }
@@ -58,6 +62,8 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 	var other *engine.NotOpenAIError
 	var silent *engine.SilentError
 	switch {
+	case o.model != "" && errors.As(err, &other) && other.Status == http.StatusNotFound:
+		// It lists no models, and the one to load was named.
 	case errors.As(err, &gone):
 		return nil, refuse(exitNoServer, "%v; start one or name another with --base-url", gone)
 	case errors.As(err, &other), errors.As(err, &silent):
@@ -67,7 +73,8 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 	}
 	s := &server{
 		base: o.base, header: o.header, insecure: o.insecure,
-		engine: said.Engine, version: said.Version, arguments: settings(said.Info), metrics: said.Metrics, extra: map[string]json.RawMessage{},
+		engine: said.Engine, version: said.Version, arguments: settings(said.Info), settings: said.InfoFrom,
+		metrics: said.Metrics, listed: len(said.Models) > 0, extra: map[string]json.RawMessage{},
 	}
 	if why, unknown := strings.CutPrefix(s.engine, "unknown: "); unknown {
 		s.engine, s.unknown = "", why
@@ -76,11 +83,16 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 	if err := s.take(o.engine); err != nil {
 		return nil, err
 	}
+	if err := s.route(o); err != nil {
+		return nil, err
+	}
 	var served []string
 	for _, m := range said.Models {
 		served = append(served, m.ID)
 	}
-	if s.model, err = chooseModel(cat, o.model, served); err != nil {
+	if s.model = o.model; !s.listed && o.model != "" {
+		// Taken at its word.
+	} else if s.model, err = chooseModel(cat, o.model, served); err != nil {
 		return nil, refuse(exitUsage, "%s: %v", o.base.Redacted(), err)
 	}
 	for _, m := range said.Models {
@@ -106,14 +118,29 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 func (s *server) take(asked string) error {
 	switch {
 	case asked == "" || asked == s.engine:
-	case asked == plainOpenAI:
+	case asked == engine.OpenAI:
 		s.engine, s.unknown = asked, ""
 	case asked == engine.Embedded && s.engine == "":
-		return refuse(exitUsage, "--engine %s: the server does not say that it is the embedded engine (%s); want one of %s, or none", asked, s.unknown, strings.Join(benchEngines[:3], ", "))
+		return refuse(exitUsage, "--engine %s: the server does not say that it is the embedded engine (%s); want one of %s, or none", asked, s.unknown, strings.Join(slices.DeleteFunc(slices.Clone(engine.Engines), func(e string) bool { return e == engine.Embedded }), ", "))
 	case s.engine == "":
 		s.engine, s.unknown = asked, ""
 	default:
-		return refuse(exitUsage, "--engine %s: the server says that it is %s; want --engine %s, or %s for none of its extensions, or none", asked, s.engine, s.engine, plainOpenAI)
+		return refuse(exitUsage, "--engine %s: the server says that it is %s; want --engine %s, or %s for none of its extensions, or none", asked, s.engine, s.engine, engine.OpenAI)
+	}
+	return nil
+}
+
+// route settles which route is loaded: the one asked for, else the best of the engine.
+func (s *server) route(o *benchOptions) error {
+	there := engine.RoutesOf(s.engine)
+	if o.endpoint == "" {
+		o.endpoint = there[0]
+		if s.engine == "" {
+			o.endpoint = engine.PathCompletions
+		}
+	}
+	if !slices.Contains(there, o.endpoint) {
+		return refuse(exitUsage, "--endpoint %s: %s has no such route; want one of %s", o.endpoint, row.EngineName(s.engine), strings.Join(there, ", "))
 	}
 	return nil
 }
@@ -195,7 +222,7 @@ func (s *server) build(w *row.Workload, p *prompts, repeat int) func(seq int) lo
 	return func(seq int) loadgen.Call {
 		units := p.units(repeat, seq)
 		if s.form.words == nil {
-			return engine.CompletionIDs(s.model, units, int(w.OSL), s.options(w))
+			return engine.Request(w.Endpoint, s.model, engine.Prompt{IDs: units}, int(w.ISL), int(w.OSL), s.options(w))
 		}
 		return s.call(w, s.form.text(units))
 	}
@@ -203,19 +230,13 @@ func (s *server) build(w *row.Workload, p *prompts, repeat int) func(seq int) lo
 
 // call asks for a prompt in words.
 func (s *server) call(w *row.Workload, text string) loadgen.Call {
-	of := engine.CompletionText
-	if w.Endpoint == engine.PathChat {
-		of = engine.Chat
-	}
-	return of(s.model, text, int(w.ISL), int(w.OSL), s.options(w))
+	return engine.Request(w.Endpoint, s.model, engine.Prompt{Text: text}, int(w.ISL), int(w.OSL), s.options(w))
 }
 
 // options are what each request asks beside its prompt.
 func (s *server) options(w *row.Workload) engine.Options {
-	o := engine.Options{Engine: s.engine, IgnoreEOS: w.Sampling.IgnoreEOS, Extra: s.extra}
-	if w.Sampling.Temperature != "0" {
-		o.Extra = maps.Clone(s.extra)
-		o.Extra["temperature"] = json.RawMessage(w.Sampling.Temperature)
+	return engine.Options{
+		Engine: s.engine, IgnoreEOS: w.Sampling.IgnoreEOS, Temperature: string(w.Sampling.Temperature),
+		CompletionLimit: s.completionLimit, Extra: s.extra,
 	}
-	return o
 }

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -16,22 +16,16 @@ import (
 	"time"
 )
 
-// Names of engines that are known.
-const (
-	VLLM     = "vllm"
-	SGLang   = "sglang"
-	Embedded = "embedded"
-)
-
 // Server is what a server says of itself.
 type Server struct {
-	Engine  string // VLLM, SGLang, Embedded, or "unknown: " and why
-	Version string // letter for letter, but for what can't be shown; "" when the server does not say
-	Models  []ServedModel
-	Info    json.RawMessage // SGLang's /server_info as it came; nil elsewhere
-	Metrics bool            // /metrics answers
-	Healthy bool            // /health answers 200
-	Unread  map[string]string
+	Engine   string // one of Engines but OpenAI, or "unknown: " and why
+	Version  string // letter for letter, but for what can't be shown; "" when the server does not say
+	Models   []ServedModel
+	Info     json.RawMessage // its settings as they came; nil where it shows none
+	InfoFrom string          // the path of Info
+	Metrics  string          // the path of its metrics; "" when it has none
+	Healthy  bool            // /health answers 200
+	Unread   map[string]string
 }
 
 // ServedModel is one entry of /v1/models.
@@ -126,7 +120,8 @@ const longestAnswer = 8 << 20
 // Probe asks the server at base what it is; each answer may take timeout, and no longer
 // than 15 s. The errors *NoServerError, *SilentError, *AccessError, *RedirectError and
 // *NotOpenAIError tell what a user can do about it; anything else that is missing is in
-// Unread.
+// Unread. With a *NotOpenAIError of status 404 the Server is filled in all the same: who
+// knows the model's name can load a server that lists none.
 func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool, timeout time.Duration) (Server, error) {
 	wait := min(timeout, longestProbe)
 	p := &prober{base: base, header: header, wait: wait, client: &http.Client{
@@ -140,7 +135,7 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 	defer p.client.CloseIdleConnections()
 	s := Server{Unread: map[string]string{}}
 
-	body, status, location, err := p.get(ctx, "/v1/models")
+	body, status, location, err := p.get(ctx, pathModels)
 	var silent *SilentError
 	switch {
 	case errors.As(err, &silent):
@@ -148,31 +143,52 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 	case err != nil:
 		return s, &NoServerError{URL: base.Redacted(), Err: err}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return s, &AccessError{URL: p.url("/v1/models"), Status: status, Sent: header.Get("Authorization") != ""}
+		return s, &AccessError{URL: p.url(pathModels), Status: status, Sent: header.Get("Authorization") != ""}
 	case redirects(status):
-		return s, &RedirectError{URL: p.url("/v1/models"), Said: redirected(status, location)}
-	case status != http.StatusOK || !s.models(body):
-		return s, &NotOpenAIError{URL: p.url("/v1/models"), Status: status, Said: saidBy(body)}
+		return s, &RedirectError{URL: p.url(pathModels), Said: redirected(status, location)}
 	}
-
-	version := p.ask(ctx, &s, "/version")
-	info := p.ask(ctx, &s, "/server_info")
-	if info == nil {
-		info = p.ask(ctx, &s, "/get_server_info")
+	listed := status == http.StatusOK && s.models(body)
+	other := &NotOpenAIError{URL: p.url(pathModels), Status: status, Said: saidBy(body)}
+	if !listed && status != http.StatusNotFound {
+		return s, other
 	}
-	metrics := p.ask(ctx, &s, "/metrics")
-	s.Metrics = metrics != nil
-	s.Healthy = p.ask(ctx, &s, "/health") != nil
-	s.name(info, metrics)
-	switch s.Engine {
-	case SGLang:
-		s.Info = info
-		s.Version = versionIn(info)
-	default:
-		s.Version = versionIn(version)
+	said := answers{owner: s.owner()}
+	for _, path := range []string{pathVersion, pathServerInfo, pathMetrics, pathHealth} {
+		said.keep(path, p.ask(ctx, &s, path))
+	}
+	if said.of[pathServerInfo] == nil {
+		said.keep(pathServerInfoOld, p.ask(ctx, &s, pathServerInfoOld))
+	}
+	s.Healthy = said.of[pathHealth] != nil
+	if !said.named() {
+		for _, path := range []string{pathProps, pathOllamaVersion, pathInfo, pathOwnMetrics} {
+			said.keep(path, p.ask(ctx, &s, path))
+		}
+		if said.of[pathOllamaVersion] != nil && !listed {
+			said.keep(pathTags, p.ask(ctx, &s, pathTags))
+		}
+	}
+	s.take(&said)
+	if len(s.Models) == 0 && !listed {
+		return s, cmp.Or[error](ctx.Err(), other)
 	}
 	return s, ctx.Err()
 }
+
+// What a server is asked.
+const (
+	pathModels        = "/v1/models"
+	pathVersion       = "/version"
+	pathServerInfo    = "/server_info"
+	pathServerInfoOld = "/get_server_info" // of older SGLang
+	pathMetrics       = "/metrics"
+	pathOwnMetrics    = "/prometheus/metrics" // of trtllm-serve
+	pathHealth        = "/health"
+	pathProps         = "/props"       // of llama.cpp
+	pathOllamaVersion = "/api/version" // of Ollama
+	pathTags          = "/api/tags"    // of Ollama: its models
+	pathInfo          = "/info"        // of TGI
+)
 
 // models reads the list of models, and says whether it is one.
 func (s *Server) models(body []byte) bool {
@@ -193,30 +209,12 @@ func (s *Server) models(body []byte) bool {
 	return true
 }
 
-// name tells the engine by the owner of its models, else by its metrics or settings.
-func (s *Server) name(info, metrics []byte) {
-	owner := ""
-	for _, m := range s.Models {
-		owner = m.OwnedBy
+// owner is who the models belong to, as the server says.
+func (s *Server) owner() string {
+	if len(s.Models) == 0 {
+		return ""
 	}
-	has := func(prefix string) bool { return bytes.Contains(metrics, []byte("\n"+prefix)) }
-	var settings struct {
-		ModelPath     *string `json:"model_path"`
-		TokenizerPath *string `json:"tokenizer_path"`
-	}
-	sglang := json.Unmarshal(info, &settings) == nil && settings.ModelPath != nil && settings.TokenizerPath != nil
-	switch {
-	case owner == "rowproof":
-		s.Engine = Embedded
-	case owner == "sglang" || sglang || has("sglang:"):
-		s.Engine = SGLang
-	case owner == "vllm" || has("vllm:"):
-		s.Engine = VLLM
-	case owner != "":
-		s.Engine = "unknown: its models are owned by " + visible([]byte(owner), 60)
-	default:
-		s.Engine = "unknown: neither its models nor its metrics name an engine"
-	}
+	return s.Models[len(s.Models)-1].OwnedBy
 }
 
 func versionIn(body []byte) string {

@@ -11,97 +11,137 @@ import (
 	"rowproof/internal/loadgen"
 )
 
-// Routes of the OpenAI dialect.
-const (
-	PathCompletions = "/v1/completions"
-	PathChat        = "/v1/chat/completions"
-)
+// Prompt is what a request asks about: token ids, or text, or the turns of a chat.
+type Prompt struct {
+	IDs      []int     // exact; only where TakesIDs
+	Text     string    // where there are no ids; on a chat's route one user turn
+	Messages []Message // the turns of a chat, in place of Text
+}
 
-// Options is what a request asks beside its prompt. Only fields that both vLLM and
-// SGLang take are sent by themselves; Extra is the user's own.
+// Message is one turn of a chat.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Options is what a request asks beside its prompt. Only what the engine is known to
+// take is sent by itself; Extra is the user's own.
 type Options struct {
-	Engine    string // a name of Server.Engine: which extensions may be sent
-	IgnoreEOS bool
-	Extra     map[string]json.RawMessage // top-level fields; they win over ours
+	Engine          string // a name of Engines, or "": which extensions may be sent
+	IgnoreEOS       bool
+	Temperature     string                     // as a JSON number; "" is 0
+	CompletionLimit bool                       // the limit is called max_completion_tokens
+	Extra           map[string]json.RawMessage // top-level members; they win over ours
+
+	osl int
+}
+
+func (o *Options) temperature() []byte { return []byte(orElse(o.Temperature, "0")) }
+
+// Request is a request to a route. isl and osl are the lengths in tokens that are asked
+// for, a template counted in.
+func Request(path, model string, p Prompt, isl, osl int, o Options) loadgen.Call {
+	r := routeOf(path)
+	o.osl = osl
+	asked := promptBytes(r, p)
+	b := &body{text: append(make([]byte, 0, len(asked)+512), '{'), extra: maps.Clone(o.Extra)}
+	if !r.bare {
+		b.put("model", quoted(model))
+	}
+	r.write(b, p, o)
+	sum := sha256.Sum256(asked)
+	return loadgen.Call{Path: r.path, Body: b.whole(), ISL: int64(isl), OSL: int64(osl), Prompt: hex.EncodeToString(sum[:8])}
 }
 
 // CompletionIDs is a completion of an exact prompt, as token ids.
 func CompletionIDs(model string, ids []int, osl int, o Options) loadgen.Call {
-	prompt := make([]byte, 0, 7*len(ids)+2)
-	prompt = append(prompt, '[')
+	return Request(PathCompletions, model, Prompt{IDs: ids}, len(ids), osl, o)
+}
+
+// promptBytes is the prompt as JSON, which its hash is of.
+func promptBytes(r *route, p Prompt) []byte {
+	switch {
+	case r.chat:
+		return messages(p)
+	case p.IDs != nil:
+		return idArray(p.IDs)
+	}
+	return quoted(p.Text)
+}
+
+func messages(p Prompt) []byte {
+	if p.Messages == nil {
+		p.Messages = []Message{{Role: "user", Content: p.Text}}
+	}
+	return encoded(p.Messages)
+}
+
+func idArray(ids []int) []byte {
+	b := append(make([]byte, 0, 7*len(ids)+2), '[')
 	for i, id := range ids {
 		if i > 0 {
-			prompt = append(prompt, ',')
+			b = append(b, ',')
 		}
-		prompt = strconv.AppendInt(prompt, int64(id), 10)
+		b = strconv.AppendInt(b, int64(id), 10)
 	}
-	prompt = append(prompt, ']')
-	return call(PathCompletions, model, "prompt", prompt, len(ids), osl, o)
+	return append(b, ']')
 }
 
-// CompletionText is a completion of a prompt in words, meant to be isl tokens long.
-func CompletionText(model, text string, isl, osl int, o Options) loadgen.Call {
-	return call(PathCompletions, model, "prompt", quoted(text), isl, osl, o)
+var yes = []byte("true")
+
+// body is a request's JSON object in the making.
+type body struct {
+	text  []byte
+	extra map[string]json.RawMessage // not yet written
 }
 
-// Chat is one user turn, meant to be isl tokens long with the server's template.
-func Chat(model, text string, isl, osl int, o Options) loadgen.Call {
-	messages := append([]byte(`[{"role":"user","content":`), quoted(text)...)
-	messages = append(messages, "}]"...)
-	return call(PathChat, model, "messages", messages, isl, osl, o)
+// put writes a member; the user's own of that name stands in its place.
+func (b *body) put(name string, value []byte) {
+	if v, ok := b.extra[name]; ok {
+		value = v
+		delete(b.extra, name)
+	}
+	b.add(name, value)
 }
 
-func call(path, model, key string, prompt []byte, isl, osl int, o Options) loadgen.Call {
-	sum := sha256.Sum256(prompt)
-	type field struct {
-		name  string
-		value []byte
+func (b *body) number(name string, n int) { b.put(name, strconv.AppendInt(nil, int64(n), 10)) }
+
+func (b *body) add(name string, value []byte) {
+	if len(b.text) > 1 {
+		b.text = append(b.text, ',')
 	}
-	stream := []byte(`{"include_usage":true}`)
-	if o.Engine == VLLM || o.Engine == SGLang || o.Engine == Embedded {
-		stream = []byte(`{"include_usage":true,"continuous_usage_stats":true}`)
-	}
-	fields := []field{
-		{"model", quoted(model)},
-		{key, prompt},
-		{"max_tokens", strconv.AppendInt(nil, int64(osl), 10)},
-		{"temperature", []byte("0")},
-		{"stream", []byte("true")},
-		{"stream_options", stream},
-	}
-	if o.IgnoreEOS {
-		fields = append(fields, field{"ignore_eos", []byte("true")})
-	}
-	if o.Engine == VLLM {
-		fields = append(fields, field{"return_token_ids", []byte("true")})
-	}
-	extra := maps.Clone(o.Extra)
-	body := make([]byte, 0, len(prompt)+512)
-	body = append(body, '{')
-	put := func(name string, value []byte) {
-		if len(body) > 1 {
-			body = append(body, ',')
+	b.text = append(append(append(b.text, quoted(name)...), ':'), value...)
+}
+
+// nest writes a member that is an object: what write puts into it, and the user's own
+// members of it, which win.
+func (b *body) nest(name string, write func(*body)) {
+	inner := &body{text: []byte{'{'}}
+	if v, ok := b.extra[name]; ok {
+		if json.Unmarshal(v, &inner.extra) != nil {
+			b.put(name, nil)
+			return
 		}
-		body = append(append(append(body, quoted(name)...), ':'), value...)
+		delete(b.extra, name)
 	}
-	for _, f := range fields {
-		if v, ok := extra[f.name]; ok {
-			f.value = v
-			delete(extra, f.name)
-		}
-		put(f.name, f.value)
-	}
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		put(name, extra[name])
-	}
-	body = append(body, '}')
-	return loadgen.Call{Path: path, Body: body, ISL: int64(isl), OSL: int64(osl), Prompt: hex.EncodeToString(sum[:8])}
+	write(inner)
+	b.add(name, inner.whole())
 }
 
-func quoted(s string) []byte {
-	b, err := json.Marshal(s)
+// whole ends the object with what is left of the user's own members.
+func (b *body) whole() []byte {
+	for _, name := range slices.Sorted(maps.Keys(b.extra)) {
+		b.add(name, b.extra[name])
+	}
+	return append(b.text, '}')
+}
+
+func quoted(s string) []byte { return encoded(s) }
+
+func encoded(v any) []byte {
+	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a string always marshals
+		panic(err) // a string, or messages of strings, always marshal
 	}
 	return b
 }

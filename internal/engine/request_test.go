@@ -14,11 +14,11 @@ func TestRequestBodies(t *testing.T) {
 	}{
 		{"ids to vLLM", CompletionIDs("m", []int{5, 6, 7}, 4, Options{Engine: VLLM, IgnoreEOS: true}).Body,
 			`{"model":"m","prompt":[5,6,7],"max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"ignore_eos":true,"return_token_ids":true}`},
-		{"text to SGLang", CompletionText("a/b", "say \"hi\"\n", 3, 4, Options{Engine: SGLang}).Body,
+		{"text to SGLang", Request(PathCompletions, "a/b", Prompt{Text: "say \"hi\"\n"}, 3, 4, Options{Engine: SGLang}).Body,
 			`{"model":"a/b","prompt":"say \"hi\"\n","max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`},
-		{"chat to a stranger", Chat("m", "hi", 3, 4, Options{Engine: "unknown: x"}).Body,
+		{"chat to a stranger", Request(PathChat, "m", Prompt{Text: "hi"}, 3, 4, Options{Engine: "unknown: x"}).Body,
 			`{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
-		{"the user's own fields win", CompletionIDs("m", nil, 4, Options{Extra: map[string]json.RawMessage{
+		{"the user's own fields win", CompletionIDs("m", []int{}, 4, Options{Extra: map[string]json.RawMessage{
 			"temperature": json.RawMessage("0.7"), "top_k": json.RawMessage("5"), "lora": json.RawMessage(`{"a":[1]}`)}}).Body,
 			`{"model":"m","prompt":[],"max_tokens":4,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true},"lora":{"a":[1]},"top_k":5}`},
 	} {
@@ -45,7 +45,7 @@ func TestCallSaysWhatWasAskedFor(t *testing.T) {
 	if a.Prompt != b.Prompt || a.Prompt == c.Prompt || a.Prompt != "419f49e7575753b9" {
 		t.Errorf("prompts %s %s %s", a.Prompt, b.Prompt, c.Prompt)
 	}
-	if d := Chat("m", "x", 7, 2, Options{}); d.Path != "/v1/chat/completions" || d.ISL != 7 || d.OSL != 2 || reflect.DeepEqual(d.Prompt, a.Prompt) {
+	if d := Request(PathChat, "m", Prompt{Text: "x"}, 7, 2, Options{}); d.Path != "/v1/chat/completions" || d.ISL != 7 || d.OSL != 2 || reflect.DeepEqual(d.Prompt, a.Prompt) {
 		t.Errorf("%+v", d)
 	}
 }

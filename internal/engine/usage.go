@@ -60,10 +60,7 @@ func (r *reading) impossible(u *usage, isl, osl, sum int64) string {
 		return ""
 	}
 	var bad []string
-	cached := (*whole)(nil)
-	if u.Prompts != nil {
-		cached = u.Prompts.Cached
-	}
+	cached := u.cached()
 	for _, c := range []struct {
 		name string
 		w    *whole
@@ -83,10 +80,8 @@ func (r *reading) impossible(u *usage, isl, osl, sum int64) string {
 	hole := total != nil && prompt != nil && completion != nil && *total != *prompt+*completion
 	if completion != nil && !hole { // no rate comes of one that does not add up
 		hidden := int64(0)
-		if u.Completions != nil {
-			if n := u.Completions.Reasoning.value(); n != nil {
-				hidden = *n
-			}
+		if n := u.thought(); n != nil {
+			hidden = *n
 		}
 		switch n := *completion; {
 		case r.counted && n-hidden > strayFactor*sum+strayTokens:

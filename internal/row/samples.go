@@ -39,6 +39,11 @@ type Sample struct {
 	Prompt     string  `json:"prompt,omitempty"`      // first 16 hex digits of the prompt's SHA-256
 	TokensFrom string  `json:"tokens_from,omitempty"` // left out when it is usage
 	UsageTotal *int64  `json:"usage_total,omitempty"` // usage.total_tokens, kept where it is not isl + osl
+	Reasoning  *int64  `json:"reasoning,omitempty"`   // of osl, by the server's usage; left out where none
+
+	// What the server said of this request beside usage.
+	Clock *ServerClock `json:"clock,omitempty"`
+	Spec  *Spec        `json:"spec,omitempty"`
 
 	// What was asked of the request where it is not what the workload says: lengths of a
 	// trace or a dataset, and how many tokens the front of the prompt has in common with

@@ -77,7 +77,7 @@ func TestOurClientReadsEachFault(t *testing.T) {
 				Protocol: row.Passes, Concurrency: 2, Iters: 1, Timeout: timeout, Zero: loadgen.Now(),
 				Build: func(int) loadgen.Call {
 					if c.faults == "reasoning" {
-						return engine.Chat(cfg.Model, "one two", 9, osl, engine.Options{Engine: engine.Embedded})
+						return engine.Request(engine.PathChat, cfg.Model, engine.Prompt{Text: "one two"}, 9, osl, engine.Options{Engine: engine.Embedded})
 					}
 					return engine.CompletionIDs(cfg.Model, []int{1, 2, 3}, osl, engine.Options{Engine: engine.Embedded})
 				},
