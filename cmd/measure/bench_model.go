@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rowproof/internal/catalog"
@@ -110,7 +111,7 @@ func withoutServer(c *catalog.Catalog, asked string, devices []row.Device) strin
 		}
 		if first != "" {
 			r := c.Recipes[first]
-			fmt.Fprintf(&b, "  %s\n  measure bench %s --base-url %s --recipe %s\n", launchLine(id, r), shellQuote(asked), base, first)
+			fmt.Fprintf(&b, "  %s\n  measure bench %s --base-url %s --recipe %s\n", launchLine(id, r, defaultPort), shellQuote(asked), base, first)
 			if r.Weights.Repository == randomWeights {
 				fmt.Fprintf(&b, "  (its weights are random: %s is a folder of the working directory that holds config.json and the tokenizer)\n", id)
 			}
@@ -171,8 +172,11 @@ func recipesOf(c *catalog.Catalog, model string) []string {
 	return keys
 }
 
+// defaultPort is where the commands that are shown let a server listen.
+const defaultPort = 8000
+
 // launchLine is a recipe's own command on one line of shell.
-func launchLine(modelID string, r *row.Recipe) string {
+func launchLine(modelID string, r *row.Recipe, port uint16) string {
 	var words []string
 	for name, val := range r.Env {
 		words = append(words, name+"="+shellQuote(val))
@@ -189,7 +193,7 @@ func launchLine(modelID string, r *row.Recipe) string {
 			if weights == randomWeights {
 				weights = modelID // a folder of config and tokenizer in the working directory
 			}
-			w = strings.NewReplacer("{weights}", weights, "{port}", "8000").Replace(w)
+			w = strings.NewReplacer("{weights}", weights, "{port}", strconv.Itoa(int(port))).Replace(w)
 			words = append(words, shellQuote(w))
 		}
 	}

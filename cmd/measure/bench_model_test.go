@@ -45,9 +45,9 @@ func TestLaunchLineIsReadBackByAShell(t *testing.T) {
 		Flags:   []string{"--json", `{"a": "b"}`},
 		Launch:  []string{"printf", "%s|", "{weights}", "{flags}", "--port={port}"},
 	}
-	line := launchLine("llama-3.1-8b", r)
+	line := launchLine("llama-3.1-8b", r, 8123)
 	out, err := exec.Command("sh", "-c", line+`; `+strings.SplitAfter(line, "HOME'")[0]+` sh -c 'printf %s "$A"'`).Output()
-	if want := `llama-3.1-8b|--json|{"a": "b"}|--port=8000|it's $HOME`; err != nil || string(out) != want {
+	if want := `llama-3.1-8b|--json|{"a": "b"}|--port=8123|it's $HOME`; err != nil || string(out) != want {
 		t.Errorf("%s\ngave %q, want %q (%v)", line, out, want, err)
 	}
 }

@@ -242,6 +242,50 @@ func TestCommunication(t *testing.T) {
 	}
 }
 
+// Without multicast the switch's adding up does not count: between two devices that
+// changes nothing, since each has to send all it has once; between four each sends and
+// receives half as much again.
+func TestNoMulticast(t *testing.T) {
+	sharp := h100()
+	sharp.LinkReduces = true
+	for _, c := range []struct {
+		devices int64
+		off     bool
+		sent    float64 // of each message
+	}{{2, false, 1}, {2, true, 1}, {4, false, 1}, {4, true, 1.5}, {8, true, 1.75}} {
+		sharp.Count = c.devices
+		q := Query{Model: llama8b(), Target: sharp, Batch: 16, NoMulticast: c.off}
+		a := Ceiling(q)
+		near(t, "ms", a.Parts.CommunicationMS, 2*32*c.sent*16*8192/450e9*1e3, 1e-12)
+		want := "communication: two all-reduces a layer in 16 bits, added up in the switch"
+		if c.off {
+			want = "communication: two all-reduces a layer in 16 bits, ring bound: multicast is off, so the switch that could add up does not"
+		}
+		if !contains(a.Conventions, want) {
+			t.Errorf("%d devices, off %v: conventions %q", c.devices, c.off, a.Conventions)
+		}
+	}
+}
+
+// Llama 3.3 70B on two H200, by hand: 69,503,033,344 read parameters in two bytes and
+// 16 caches of 1,152 tokens at 80 layers × 2 × 8 heads × 128 × 2 bytes over 9,600 GB/s.
+func TestTwoDevicesByHand(t *testing.T) {
+	m := dense(80, 8192, 64, 8, 128, 28672, 128256, false, false)
+	h200 := h100()
+	h200.Count, h200.BandwidthGBs, h200.LinkReduces = 2, "4800", true
+	if p := m.Params(); p.Total != 70553706496 || p.Read != 70553706496-128256*8192 {
+		t.Fatalf("parameters %+v", p)
+	}
+	a := Ceiling(Query{Model: m, Target: h200, Batch: 16, Context: 1152, ISL: 1024, NoMulticast: true})
+	near(t, "KV a token", *a.KVBytesPerToken, 327680, 0)
+	near(t, "memory", a.Parts.MemoryMS, (2*69503033344+16*1152*327680)/9600e9*1e3, 1e-12)
+	near(t, "communication", a.Parts.CommunicationMS, 2*80*262144/450e9*1e3, 1e-12)
+	near(t, "step", a.DecodeStepMS.Hard, a.Parts.MemoryMS, 0)
+	// 2 × 68,452,360,192 layer weights × 1,024 tokens, the head once, and causal attention.
+	flop := 2*68452360192.0*1024 + 2*128256*8192 + 80*4*64*128*(1024*1025/2)
+	near(t, "prefill", a.PrefillMS.Hard, flop/(2*989e12)*1e3, 1e-9)
+}
+
 // Beyond the key-value heads, tensor parallelism keeps copies of the cache.
 func TestCacheCopies(t *testing.T) {
 	m := dense(32, 4096, 32, 4, 128, 14336, 128256, false, false)

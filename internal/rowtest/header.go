@@ -1,6 +1,7 @@
 package rowtest
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,7 @@ func header(o Options) *row.Report {
 				StartedAt:   startedAt(o),
 				CommandLine: append([]string{engine.Name, "serve", modelID(o)}, was.Recipe.Flags...),
 				Arguments:   arguments(was.Recipe.Flags), ArgumentsFrom: "process command line",
+				Environment: maps.Clone(was.Recipe.Env),
 			},
 			Weights: row.WeightsReceipt{Source: weightsSource(&was.Recipe), Revision: was.Recipe.Weights.Revision},
 			Devices: []row.Device{},
@@ -88,7 +90,7 @@ func header(o Options) *row.Report {
 	for i := range was.Recipe.GPUs() {
 		r.Receipt.Devices = append(r.Receipt.Devices, row.Device{
 			Index: i, Name: was.Target.Device, UUID: "GPU-0000000" + strconv.FormatInt(i, 10),
-			MemoryBytes: &memory, Driver: "580.159.04", Used: true,
+			MemoryBytes: &memory, Driver: "580.159.04", Used: true, Processes: []string{title(&was.Recipe, i)},
 		})
 	}
 	if o.Simulated {

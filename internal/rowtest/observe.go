@@ -7,9 +7,13 @@ import (
 )
 
 func process(r *row.Report) *row.ProcessRecord {
+	tree := []int64{4243}
+	for i := range r.Receipt.Devices[min(1, len(r.Receipt.Devices)):] {
+		tree = append(tree, 4244+int64(i))
+	}
 	return &row.ProcessRecord{
 		PID: 4242, StartedAt: r.Receipt.Engine.StartedAt, CommandLine: r.Receipt.Engine.CommandLine,
-		Environment: map[string]string{}, Tree: []int64{4243}, Packages: r.Receipt.Runtime.Packages,
+		Environment: r.Receipt.Engine.Environment, Tree: tree, Packages: r.Receipt.Runtime.Packages,
 	}
 }
 
@@ -54,7 +58,7 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 				MemoryUsed: &memory, MemoryClock: &clock, MemoryMax: &clock, Throttle: "0x0",
 			})
 			if when != row.During {
-				ev.Apps = append(ev.Apps, row.DeviceApp{At: at, When: when, Index: d, PID: 4243, Name: "VLLM::EngineCore", MemoryBytes: &memory, Ours: true})
+				ev.Apps = append(ev.Apps, row.DeviceApp{At: at, When: when, Index: d, PID: 4243 + d, Name: title(&o.AsItWas.Recipe, d), MemoryBytes: &memory, Ours: true})
 			}
 		}
 	}

@@ -27,11 +27,16 @@ func newEngine(o Options, w *row.Workload, random *rand.Rand) *engine {
 	return e
 }
 
+// ceiling is that of one replica with its share of the batch.
 func (e *engine) ceiling(batch int64) roofline.Answer {
 	was := e.o.AsItWas
+	pool := was.Recipe.Pools[0]
+	replicas := pool.Count * pool.DP
+	batch = (batch + replicas - 1) / replicas
 	return roofline.Ceiling(roofline.Query{
 		Model: &was.Model, Target: &was.Target, WeightDtype: was.Recipe.Weights.Dtype, KVDtype: was.Recipe.KVDtype,
 		Batch: batch, Context: e.isl + e.osl/2, ISL: e.isl, OSL: e.osl, Concurrency: batch,
+		TP: pool.TP, NoMulticast: was.Recipe.MulticastOff(),
 	})
 }
 
