@@ -208,29 +208,35 @@ func thisProgram() string {
 	return "measure"
 }
 
-// rows measures the plan strictly one row at a time, until its end or an interrupt. The
-// error is the last one of writing.
-func (s *sweep) rows(ctx context.Context, plan []planned, out *output, w io.Writer) (broken error) {
+// rows measures the plan strictly one row at a time, until its end, an interrupt, or a
+// failed row that the run is to stop at. The error is that of files or a CSV that could
+// not be written to the end.
+func (s *sweep) rows(ctx context.Context, plan []planned, out *output, w io.Writer) error {
 	s.bar = newProgress(w, plan)
+	work, end := draining(ctx, drainFor, func() { s.tellInterrupt(w) })
+	defer end()
 	for n, p := range plan {
+		if ctx.Err() != nil {
+			break
+		}
 		s.bar.begin(p)
-		m, err := s.measure(ctx, n, p)
+		m := s.measure(ctx, work, n, p)
 		s.bar.clear()
-		if err != nil {
-			return broken // interrupted: the row in hand is given up
+		if m == nil {
+			break // interrupted, and nothing of the row in hand had ended
 		}
 		s.bar.end(p)
-		if err := out.add(m); err != nil {
-			if broken == nil {
-				fmt.Fprintf(w, "measure bench: %v; measuring goes on, without the files that can't be written\n", err)
-			}
-			broken = err
+		out.add(m, w)
+		if m.row.Status == row.StatusOK {
+			continue
 		}
-		if m.row.Status != row.StatusOK {
-			fmt.Fprintf(w, "measure bench: %s at c=%d: %s\n", p.shape, p.concurrency, m.row.Reason)
+		fmt.Fprintf(w, "measure bench: %s at c=%d: %s\n", p.shape, p.concurrency, m.row.Reason)
+		if left := len(plan) - n - 1; s.o.onFailure == failStop && left > 0 && ctx.Err() == nil {
+			fmt.Fprintf(w, "measure bench: %s not measured: --on-failure stop\n", countOf(left, "row"))
+			break
 		}
 	}
-	return broken
+	return out.settle()
 }
 
 // readCatalog loads the catalogue and refuses one with problems.

@@ -41,7 +41,9 @@ type benchOptions struct {
 	requests      int64 // sustained: timed requests a repeat; 0 is max(20, 10c)
 	duration      time.Duration
 	repeats       int64
-	timeout       time.Duration
+	timeout       time.Duration // of a request
+	idle, connect time.Duration // of an answer's silence, and to open a connection
+	onFailure     string        // failContinue or failStop
 	seed          uint64
 	sampling      row.Sampling
 	extraBody     map[string]string // key → JSON text
@@ -216,7 +218,6 @@ func (o *benchOptions) declare(c collector) *inputs {
 	in := &inputs{}
 	o.shapes, o.ladder = defaultShapes, defaultLadder
 	o.warmup, o.iters, o.repeats = 2, 1, 1
-	o.timeout = 10 * time.Minute
 	o.header = http.Header{}
 	o.extraBody = map[string]string{}
 	o.sampling = row.Sampling{Temperature: "0", IgnoreEOS: true}
@@ -279,7 +280,7 @@ func (o *benchOptions) declare(c collector) *inputs {
 	c.add("header", "", "NAME:VALUE", "header to add to each request; may be given again", o.setHeader)
 	c.StringVar(&in.keyFile, "api-key-file", "", "`FILE` that holds the API key; else OPENAI_API_KEY, and no key when that is unset")
 	c.BoolVar(&o.insecure, "insecure", false, "accept any certificate of an https server")
-	c.span("timeout", &o.timeout, "10m", "longest a request may take; an answer that falls silent for two minutes ends sooner", false)
+	o.declareFaults(c)
 	c.choice("stamps", &o.stamps, "", benchStamps, "where arrival times come from: ring (a packet ring), ktime (the kernel) or read; without it the best there is")
 
 	c.choice("device", &in.device, "auto", benchDevices, "what the server must run on: auto, cuda, rocm or cpu; held against the receipt")

@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +26,12 @@ type output struct {
 	evidence []row.Evidence // the run's own line, then one a row
 	seeds    []row.SeedColumns
 	samples  [][]row.Sample // of each row, for the verdicts at the end
+
+	proof     []byte         // the evidence as it is stored
+	written   int            // rows whose files are on disk
+	unwritten []rowfile.File // samples files that are not, for want of room perhaps
+	broken    error          // of the latest write of the files
+	unprinted error          // of the first line of CSV that could not be printed
 }
 
 // writable makes the folder of a prefix and says whether files can be put there.
@@ -91,39 +99,60 @@ func freePrefix(prefix string) string {
 	return free
 }
 
-// add takes a measured row in, gives it its id, prints its CSV line and writes the files.
-func (o *output) add(m *finished) error {
+// add takes a measured row in, gives it its id, writes the files and prints its CSV line.
+// Files that could not be written are tried again with each row that follows and at the
+// end; what was written before stays as it was.
+func (o *output) add(m *finished, w io.Writer) {
+	told := o.broken != nil
+	csv, err := o.take(m)
+	if err == nil {
+		err = o.write()
+	}
+	switch o.broken = err; {
+	case err != nil && !told:
+		fmt.Fprintf(w, "measure bench: %v; measuring goes on, and what was written before stays; the files are tried again with each row\n", err)
+	case err == nil && told:
+		fmt.Fprintln(w, "measure bench: the files could be written again, and nothing is missing from them")
+	}
+	// What is printed is on disk already, where it can be.
+	if _, err := io.WriteString(o.stdout, csv); err != nil && o.unprinted == nil {
+		o.unprinted = err
+		fmt.Fprintf(w, "measure bench: the CSV cannot be printed: %v\n", err)
+	}
+}
+
+// take adds a row to the report and returns its line of CSV.
+func (o *output) take(m *finished) (line string, err error) {
 	packed, err := rowfile.EncodeSamples(m.samples)
 	if err != nil {
-		return err
+		return "", err
 	}
-	o.evidence = append(o.evidence, m.evidence)
-	evidence, sums, err := rowfile.EncodeEvidence(o.evidence)
+	evidence := append(slices.Clone(o.evidence), m.evidence)
+	proof, sums, err := rowfile.EncodeEvidence(evidence)
 	if err != nil {
-		return err
+		return "", err
 	}
+	o.evidence, o.proof = evidence, proof
 	o.report.Receipt.EvidenceSHA256 = sums[0] // of the run's own line, which stays as it is
 	n := len(o.report.Rows)
 	sum := rowfile.SHA256(packed)
 	m.row.Samples.SHA256 = sum
-	m.row.Samples.File = filepath.Base(rowfile.SamplesFile(o.reportFile(), n))
+	file := rowfile.SamplesFile(o.reportFile(), n)
+	m.row.Samples.File = filepath.Base(file)
 	m.row.Proof = row.Proof{Samples: &sum, Evidence: &sums[n+1]}
 	o.report.Rows = append(o.report.Rows, m.row)
 	o.seeds = append(o.seeds, m.seed)
 	o.samples = append(o.samples, m.samples)
-	if o.report.Rows[n].ID, err = rowfile.ID(o.report, n); err != nil {
-		return err
+	if o.prefix != "" {
+		o.unwritten = append(o.unwritten, rowfile.File{Path: file, Data: packed})
 	}
-	csv := rowfile.CSV(o.report, o.seeds)
-	broken := o.write(n, packed, evidence, csv)
-	// What is printed is on disk already, where it can be.
-	lines := strings.SplitAfter(string(csv), "\n")
-	_, err = io.WriteString(o.stdout, lines[n+1])
-	return errors.Join(broken, err)
+	o.report.Rows[n].ID, err = rowfile.ID(o.report, n)
+	return strings.SplitAfter(string(rowfile.CSV(o.report, o.seeds)), "\n")[n+1], err
 }
 
-// write replaces the files of a run that has grown by row n.
-func (o *output) write(n int, samples, evidence, csv []byte) error {
+// write replaces the files of a run that has grown: samples first, so that the report
+// points at nothing that is not there.
+func (o *output) write() error {
 	if o.prefix == "" {
 		return nil
 	}
@@ -132,16 +161,25 @@ func (o *output) write(n int, samples, evidence, csv []byte) error {
 		return err
 	}
 	name := o.reportFile()
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{
-		{rowfile.SamplesFile(name, n), samples}, {rowfile.EvidenceFile(name), evidence},
-		{name, report}, {o.prefix + ".csv", csv},
-	} {
-		if err := rowfile.WriteFile(f.name, f.data); err != nil {
-			return err
-		}
+	files := append(slices.Clone(o.unwritten),
+		rowfile.File{Path: rowfile.EvidenceFile(name), Data: o.proof},
+		rowfile.File{Path: name, Data: report},
+		rowfile.File{Path: o.prefix + ".csv", Data: rowfile.CSV(o.report, o.seeds)})
+	if err := rowfile.WriteFiles(files); err != nil {
+		return err
 	}
+	o.unwritten, o.written = nil, len(o.report.Rows)
 	return nil
+}
+
+// settle tries once more what could not be written, and says what is lost.
+func (o *output) settle() error {
+	if o.broken != nil {
+		o.broken = o.write()
+	}
+	if o.broken != nil {
+		n := len(o.report.Rows)
+		o.broken = fmt.Errorf("%w; the files hold the first %d of %s", o.broken, o.written, countOf(n, "row"))
+	}
+	return errors.Join(o.broken, o.unprinted)
 }

@@ -38,31 +38,32 @@ type finished struct {
 	seed     row.SeedColumns
 }
 
-// measure runs one planned row to its end. The only error is that of an interrupted
-// run: whatever the server does, there is a row that says so.
-func (s *sweep) measure(ctx context.Context, n int, p planned) (*finished, error) {
+// measure runs one planned row to its end: whatever the server does, there is a row that
+// says so. An interrupt of ctx, which work outlives for a while, leaves a row in part if
+// a timed request has completed, and else none.
+func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 	m := &finished{}
 	w := &p.workload
 	zero, wall := loadgen.Now(), time.Now().UTC()
 	sampler := host.NewSampler(s.ref)
-	sampler.Start(ctx, zero)
+	sampler.Start(work, zero)
 	prompts := s.srv.prompts(w, p.seed, &s.used)
 	var broken error
 	var stats []row.CaptureStats
 	var said []string
 	for repeat := range int(w.Repeats) {
+		if ctx.Err() != nil {
+			break
+		}
 		spec := s.spec(p, repeat, zero)
+		spec.Stop = ctx.Done()
 		spec.Build = s.srv.build(w, prompts, repeat)
 		began := time.Now()
 		spec.Progress = func(so loadgen.Progress) {
 			s.bar.repeat(p, repeat, so.Chunks, so.Done, so.Planned, time.Since(began))
 		}
-		capture, err := loadgen.Run(ctx, spec)
-		if ctx.Err() != nil {
-			sampler.Stop()
-			return nil, ctx.Err()
-		}
-		if err != nil {
+		capture, err := loadgen.Run(work, spec)
+		if capture == nil {
 			broken = err
 			break
 		}
@@ -84,8 +85,21 @@ func (s *sweep) measure(ctx context.Context, n int, p planned) (*finished, error
 	} else if note != "" {
 		said = append(said, note)
 	}
+	if ctx.Err() != nil && !slices.ContainsFunc(m.samples, func(x row.Sample) bool { return x.Phase == row.PhaseTimed && x.OK() }) {
+		return nil
+	}
 	s.compute(m, w, broken, said)
-	return m, nil
+	switch {
+	case ctx.Err() != nil:
+		if why := inPart(w, &m.row.Counts); why != "" {
+			m.row.Status, m.row.Reason = row.StatusError, why
+		}
+	case m.row.Status == row.StatusError && len(m.samples) > 0:
+		if why := s.srv.gone(goneWithin); why != "" {
+			m.row.Reason = oneLine("the server is gone (" + why + "); " + m.row.Reason)
+		}
+	}
+	return m
 }
 
 // compute fills the row from the samples.
@@ -172,6 +186,8 @@ func (s *sweep) spec(p planned, repeat int, zero int64) loadgen.Spec {
 		Warmup:      int(w.Warmup),
 		Repeat:      repeat,
 		Timeout:     s.o.timeout,
+		Idle:        s.o.idle,
+		Connect:     s.o.connect,
 		Stamps:      s.o.stamps,
 		Insecure:    s.o.insecure,
 		Zero:        zero,

@@ -11,11 +11,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rowproof/internal/engine"
 	"rowproof/internal/engine/simulator"
@@ -24,7 +24,10 @@ import (
 	"rowproof/internal/rowfile"
 )
 
-func init() { selftestTokens = 10 }
+func init() {
+	selftestTokens = 10
+	drainFor = 2 * time.Second
+}
 
 // call runs the verb as a shell would and returns its exit code and output.
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -450,6 +453,9 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		if code != exitFailed || len(rows) != 3 || rows[0]["status"] != "ok" || rows[1]["status"] != "error" || rows[2]["status"] != "error" {
 			t.Fatalf("exit %d: %v\n%s", code, rows, stderr)
 		}
+		if !strings.HasPrefix(rows[1]["reason"], "the server is gone (connection refused); all 3 requests failed; the first: ") {
+			t.Errorf("at the server's death: %q", rows[1]["reason"])
+		}
 		if !strings.Contains(rows[2]["reason"], "refused") {
 			t.Errorf("after the server's death: %q", rows[2]["reason"])
 		}
@@ -622,32 +628,6 @@ func TestInterruptedBenchKeepsFinishedRows(t *testing.T) {
 	if !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("said %s", stderr.String())
 	}
-	if b := loaded(t, prefix); len(b.Rows) != 1 || b.Rows[0].Row.Status != row.StatusOK {
-		t.Errorf("%d rows were kept", len(b.Rows))
-	}
-}
-
-func TestKilledBenchKeepsFinishedRows(t *testing.T) {
-	prefix := filepath.Join(t.TempDir(), "run")
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe, endless(prefix)...)
-	cmd.Args[0] = "measure"
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // what the killed run can't take away
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	firstRow(t, stdout)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
 	if b := loaded(t, prefix); len(b.Rows) != 1 || b.Rows[0].Row.Status != row.StatusOK {
 		t.Errorf("%d rows were kept", len(b.Rows))
 	}

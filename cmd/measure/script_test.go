@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,9 +14,7 @@ func TestMain(m *testing.M) {
 		os.Setenv("XDG_CACHE_HOME", "/dev/null")
 	}
 	testscript.Main(m, map[string]func(){
-		"measure": func() {
-			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-		},
+		"measure": main,
 	})
 }
 

@@ -28,13 +28,53 @@ func Encode(r *row.Report) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// WriteFile puts a whole file in place, or nothing: it writes beside it and renames.
+// WriteFile puts a whole file in place, or nothing.
 func WriteFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".partial-*")
-	if err != nil {
-		return err
+	return WriteFiles([]File{{path, data}})
+}
+
+// File is a file to be written.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// WriteFiles puts whole files in place, in their order, or none of them: all are written
+// and on the disk, beside their places, before the first takes its own. Files that point
+// at one another are apart only from one renaming to the next.
+func WriteFiles(files []File) error {
+	staged := make([]string, 0, len(files))
+	fail := func(path string, err error) error {
+		for _, name := range staged {
+			os.Remove(name)
+		}
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	_, err = f.Write(data)
+	for _, f := range files {
+		name, err := stage(f)
+		if name != "" {
+			staged = append(staged, name)
+		}
+		if err != nil {
+			return fail(f.Path, err)
+		}
+	}
+	for _, f := range files {
+		if err := os.Rename(staged[0], f.Path); err != nil {
+			return fail(f.Path, err)
+		}
+		staged = staged[1:]
+	}
+	return nil
+}
+
+// stage writes a file beside its place and returns its name there, if it has one.
+func stage(file File) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(file.Path), ".partial-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(file.Data)
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
@@ -44,12 +84,5 @@ func WriteFile(path string, data []byte) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
+	return f.Name(), err
 }
