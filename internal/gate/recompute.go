@@ -237,6 +237,16 @@ func (d *differences) server(found, want *row.Server) {
 	d.int("server.peak_active_bytes", found.PeakActive, want.PeakActive)
 	d.int("server.num_allocs", found.NumAllocs, want.NumAllocs)
 	d.int("server.num_inflight_park_waits", found.ParkWaits, want.ParkWaits)
+	clock := func(c *row.Clock) row.Clock {
+		if c == nil {
+			return row.Clock{}
+		}
+		return *c
+	}
+	said, again := clock(found.Clock), clock(want.Clock)
+	d.float("server.clock.prefill_tok_s", said.PrefillTokPerSec, again.PrefillTokPerSec)
+	d.float("server.clock.decode_tok_s", said.DecodeTokPerSec, again.DecodeTokPerSec)
+	d.float("server.clock.total_less_load_ms", said.TotalLessLoad, again.TotalLessLoad)
 	a, b := found.Spec, want.Spec
 	d.compared++
 	if (a == nil) != (b == nil) || a != nil && *a != *b {

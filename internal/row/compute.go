@@ -30,6 +30,10 @@ type repeatData struct {
 func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 	out := Computed{Missing: map[string]string{}, PerRepeat: []Repeat{}, Server: ServerFrom(ev)}
 	onePass(&out.Server, w, len(samples))
+	out.Server.Clock = clockFrom(samples)
+	if out.Server.Spec == nil {
+		out.Server.Spec = specFrom(samples)
+	}
 	groups := byRepeat(samples)
 	data := make([]repeatData, len(groups))
 	for i, g := range groups {

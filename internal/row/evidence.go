@@ -12,6 +12,7 @@ type Evidence struct {
 	Devices []DeviceSample    `json:"devices,omitempty"`
 	Apps    []DeviceApp       `json:"apps,omitempty"` // processes that hold device memory, before and after
 	Metrics []MetricSample    `json:"metrics,omitempty"`
+	Pool    *MemoryPool       `json:"pool,omitempty"`
 	Capture []CaptureStats    `json:"capture,omitempty"` // one a repeat
 	Raw     []RawText         `json:"raw,omitempty"`     // what tools and server printed, as it was
 	Unread  map[string]string `json:"unread,omitempty"`
@@ -82,6 +83,14 @@ type MetricSample struct {
 	At     int64              `json:"at"`
 	When   string             `json:"when"`
 	Values map[string]float64 `json:"values"`
+}
+
+// MemoryPool is the memory that the server set aside, as it says itself, over all its
+// devices.
+type MemoryPool struct {
+	WeightBytes int64 `json:"weight_bytes"`
+	CacheBytes  int64 `json:"cache_bytes"` // for keys and values
+	Tokens      int64 `json:"tokens"`      // that these hold
 }
 
 // CaptureStats is what the capture says of itself in one repeat.

@@ -24,6 +24,9 @@ func Notes(r *Row, seed SeedColumns, stamps string) []string {
 	out := plainNotes(r)
 	out = append(out, emptyColumns(r, seed)...)
 	out = append(out, lengthNotes(&r.Workload, &r.Counts)...)
+	if n := r.Server.Clock.note(); n != "" {
+		out = append(out, n)
+	}
 	out = append(out, stampNotes(stamps, &r.Counts)...)
 	for i, s := range out {
 		out[i] = OneNote(s)
@@ -73,6 +76,9 @@ func lengthNotes(w *Workload, c *Counts) (out []string) {
 		if l.seen != nil && (l.seen.Min != l.asked || l.seen.Max != l.asked) {
 			out = append(out, l.name+"="+itoa(l.seen.Min)+".."+itoa(l.seen.Max)+" of "+itoa(l.asked)+" asked")
 		}
+	}
+	if c.Completed > 0 && c.ISL == nil && c.TokensFrom != TokensClient {
+		out = append(out, "isl: the server reported none")
 	}
 	switch c.TokensFrom {
 	case TokensClient:

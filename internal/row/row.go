@@ -349,6 +349,7 @@ type Server struct {
 	NumAllocs   *int64   `json:"num_allocs"`
 	ParkWaits   *int64   `json:"num_inflight_park_waits"`
 	Spec        *Spec    `json:"spec"`
+	Clock       *Clock   `json:"clock,omitempty"`
 }
 
 // Spec is what speculation did.

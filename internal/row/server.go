@@ -5,45 +5,75 @@ import (
 	"strings"
 )
 
-// dialect names one engine's series. A name left empty is not exposed.
+// dialect names one engine's series. Where an engine has renamed one, the newest name
+// comes first; a list left empty is not exposed.
 type dialect struct {
-	running, waiting, kvUsage     string // gauges
-	preemptions, cached           string // counters
-	drafts, draftTokens, accepted string // counters
-	admitted, allocs, parkWaits   string // counters
-	active, peak                  string // gauges
+	running, waiting, kvUsage     []string // gauges
+	preemptions, cached           []string // counters
+	drafts, draftTokens, accepted []string // counters
+	admitted, allocs, parkWaits   []string // counters
+	active, peak                  []string // gauges
+	kvUsed                        []string // gauge: tokens in use
 }
 
-// dialects of the engines whose metrics are read, by the series' own names.
+// dialects of the engines whose metrics are read, by the series' own names. Not read:
+// histograms, whose least bucket tells nothing of a short wait; rates and lengths that
+// an engine averages over a time of its own; and vllm:gpu_prefix_cache_hits_total of
+// 2025, which counts blocks and not tokens.
 var dialects = []dialect{
 	{
-		running: "vllm:num_requests_running", waiting: "vllm:num_requests_waiting",
-		kvUsage: "vllm:kv_cache_usage_perc", preemptions: "vllm:num_preemptions_total",
-		cached: "vllm:prefix_cache_hits_total", drafts: "vllm:spec_decode_num_drafts_total",
-		draftTokens: "vllm:spec_decode_num_draft_tokens_total", accepted: "vllm:spec_decode_num_accepted_tokens_total",
+		running: []string{"vllm:num_requests_running"}, waiting: []string{"vllm:num_requests_waiting"},
+		kvUsage:     []string{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
+		preemptions: []string{"vllm:num_preemptions_total"},
+		cached:      []string{"vllm:prefix_cache_hits_total"},
+		drafts:      []string{"vllm:spec_decode_num_drafts_total"},
+		draftTokens: []string{"vllm:spec_decode_num_draft_tokens_total"},
+		accepted:    []string{"vllm:spec_decode_num_accepted_tokens_total"},
 	},
 	{
-		running: "sglang:num_running_reqs", waiting: "sglang:num_queue_reqs",
-		kvUsage: "sglang:token_usage", preemptions: "sglang:num_retracted_requests_total",
-		cached: "sglang:cached_tokens_total",
+		running: []string{"sglang:num_running_reqs"}, waiting: []string{"sglang:num_queue_reqs"},
+		kvUsage:     []string{"sglang:token_usage"},
+		preemptions: []string{"sglang:num_retracted_requests_total"},
+		cached:      []string{"sglang:cached_tokens_total"},
+		kvUsed:      []string{"sglang:kv_used_tokens", "sglang:num_used_tokens"},
 	},
 	{
-		running: "rowproof:num_requests_running", waiting: "rowproof:num_requests_waiting",
-		kvUsage: "rowproof:kv_cache_usage_perc", preemptions: "rowproof:num_preemptions_total",
-		cached: "rowproof:cached_tokens_total", admitted: "rowproof:admitted_tokens_total",
-		allocs: "rowproof:num_allocs_total", parkWaits: "rowproof:num_inflight_park_waits_total",
-		active: "rowproof:active_bytes", peak: "rowproof:peak_active_bytes",
+		running: []string{"llamacpp:requests_processing"}, waiting: []string{"llamacpp:requests_deferred"},
+		kvUsage:     []string{"llamacpp:kv_cache_usage_ratio"}, // gone from newer builds
+		drafts:      []string{"llamacpp:spec_decode_num_drafts_total"},
+		draftTokens: []string{"llamacpp:spec_decode_num_draft_tokens_total"},
+		accepted:    []string{"llamacpp:spec_decode_num_accepted_tokens_total"},
+	},
+	{
+		running: []string{"tgi_batch_current_size"}, waiting: []string{"tgi_queue_size"},
+	},
+	{
+		running: []string{"trtllm_num_requests_running"}, waiting: []string{"trtllm_num_requests_waiting"},
+		kvUsage: []string{"trtllm_kv_cache_utilization"},
+	},
+	{
+		running: []string{"lmdeploy:num_requests_running"}, waiting: []string{"lmdeploy:num_requests_waiting"},
+		kvUsage: []string{"lmdeploy:gpu_cache_usage_perc"},
+	},
+	{
+		running: []string{"rowproof:num_requests_running"}, waiting: []string{"rowproof:num_requests_waiting"},
+		kvUsage: []string{"rowproof:kv_cache_usage_perc"}, preemptions: []string{"rowproof:num_preemptions_total"},
+		cached: []string{"rowproof:cached_tokens_total"}, admitted: []string{"rowproof:admitted_tokens_total"},
+		allocs: []string{"rowproof:num_allocs_total"}, parkWaits: []string{"rowproof:num_inflight_park_waits_total"},
+		active: []string{"rowproof:active_bytes"}, peak: []string{"rowproof:peak_active_bytes"},
 	},
 }
 
-// ServerFrom reads what the engine's own series said during a row. A series that the
-// engine does not expose is nil.
+// ServerFrom reads what the engine's own series said during a row: gauges at their
+// greatest, counters by how far they rose. A series that the engine does not expose is
+// nil.
 func ServerFrom(ev *Evidence) Server {
 	if ev == nil || len(ev.Metrics) == 0 {
 		return Server{}
 	}
-	for _, d := range dialects {
-		r := reading{ev.Metrics}
+	for i := range dialects {
+		d := &dialects[i]
+		r := reading{ev.Metrics, d.running[0]}
 		if r.most(d.running, false) == nil {
 			continue
 		}
@@ -58,6 +88,9 @@ func ServerFrom(ev *Evidence) Server {
 			NumAllocs:   whole(r.rise(d.allocs)),
 			ParkWaits:   whole(r.rise(d.parkWaits)),
 		}
+		if used := r.most(d.kvUsed, false); used != nil && s.PeakActive == nil {
+			s.PeakActive = ev.Pool.with(*used)
+		}
 		drafts, tokens, accepted := whole(r.rise(d.drafts)), whole(r.rise(d.draftTokens)), whole(r.rise(d.accepted))
 		if drafts != nil && tokens != nil && accepted != nil {
 			s.Spec = &Spec{*drafts, *tokens, *accepted}
@@ -67,68 +100,152 @@ func ServerFrom(ev *Evidence) Server {
 	return Server{}
 }
 
-// reading asks one row's metric samples for series by name.
-type reading struct{ samples []MetricSample }
+// with is the memory in use with so many tokens in the cache: the weights and their
+// share of the pool. Nil where the server did not say how large these are.
+func (p *MemoryPool) with(tokens float64) *int64 {
+	if p == nil || p.Tokens <= 0 {
+		return nil
+	}
+	v := float64(p.WeightBytes) + float64(tokens*(float64(p.CacheBytes)/float64(p.Tokens)))
+	return whole(&v)
+}
+
+// reading asks one row's metric samples for series by name. There is a reading of the
+// engine's series wherever mark is.
+type reading struct {
+	samples []MetricSample
+	mark    string
+}
+
+// ranks are labels of processes that serve the same requests together: each tells of all
+// of them, so that they are not summed.
+var ranks = []string{"tp_rank", "pp_rank", "moe_ep_rank", "pid"}
 
 // at is a series in one sample: its label sets summed, or the greatest of them.
 func (r reading) at(i int, name string, greatest bool) (float64, bool) {
-	if name == "" {
-		return 0, false
-	}
 	sum, most, found := 0.0, 0.0, false
-	// Few label sets and whole numbers: the order of a map does not change the sum.
+	var groups map[string]float64 // the greatest of each set of ranks
 	for key, v := range r.samples[i].Values {
 		if !strings.HasPrefix(key, name) || len(key) > len(name) && key[len(name)] != '{' || math.IsNaN(v) {
 			continue
 		}
-		sum += v
 		if !found || v > most {
 			most = v
 		}
 		found = true
+		if greatest {
+			continue
+		}
+		group := withoutRanks(key[len(name):])
+		if groups == nil {
+			groups = map[string]float64{}
+		}
+		if before, ok := groups[group]; !ok || v > before {
+			groups[group] = v
+		}
 	}
 	if greatest {
 		return most, found
 	}
+	// Few label sets and whole numbers: the order of a map does not change the sum.
+	for _, v := range groups {
+		sum += v
+	}
 	return sum, found
 }
 
-// most is the greatest value over the samples.
-func (r reading) most(name string, greatest bool) *float64 {
-	var out *float64
-	for i := range r.samples {
-		if v, ok := r.at(i, name, greatest); ok && (out == nil || v > *out) {
-			out = &v
+// withoutRanks is a label set without the labels of ranks.
+func withoutRanks(labels string) string {
+	out := ""
+	for labels != "" {
+		part := labels
+		if n := labelEnd(labels); n < len(labels) {
+			part = labels[:n+1]
+		}
+		labels = labels[len(part):]
+		name, _, _ := strings.Cut(strings.TrimLeft(part, "{, "), "=")
+		if !isRank(strings.TrimSpace(name)) {
+			out += strings.Trim(part, "{},") + ","
 		}
 	}
 	return out
 }
 
-// rise is how far a counter rose from the first sample that has it to the last; nil
-// where it fell, which a restart of the server does.
-func (r reading) rise(name string) *float64 {
-	var first, last *float64
-	for i := range r.samples {
-		if v, ok := r.at(i, name, false); ok {
+func isRank(name string) bool {
+	for _, r := range ranks {
+		if r == name {
+			return true
+		}
+	}
+	return false
+}
+
+// labelEnd is where the first label of a set ends: at a comma outside its quotes.
+func labelEnd(s string) int {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ',' && !quoted:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// most is the greatest value over the samples, by the first name that is there.
+func (r reading) most(names []string, greatest bool) *float64 {
+	for _, name := range names {
+		var out *float64
+		for i := range r.samples {
+			if v, ok := r.at(i, name, greatest); ok && (out == nil || v > *out) {
+				out = &v
+			}
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// rise is how far a counter rose over the samples, by the first name that is there; nil
+// where it fell, which a restart of the server does. Many a counter is exposed only once
+// it counts: where the reading before the row has the engine's other series and not this
+// one, it was 0.
+func (r reading) rise(names []string) *float64 {
+	for _, name := range names {
+		var first, last *float64
+		for i := range r.samples {
+			v, ok := r.at(i, name, false)
+			if !ok {
+				if _, read := r.at(i, r.mark, false); read && first == nil && r.samples[i].When == Before {
+					first = new(float64)
+				}
+				continue
+			}
 			if first == nil {
 				first = &v
 			}
-			if last != nil && v < *last {
+			if last != nil && v < *last || v < *first {
 				return nil
 			}
 			last = &v
 		}
+		if last != nil {
+			v := *last - *first
+			return &v
+		}
 	}
-	if first == nil {
-		return nil
-	}
-	v := *last - *first
-	return &v
+	return nil
 }
 
 // peak is the most memory in use during the row: the engine's own high-water mark where
 // it moved, since it then moved within the row, else the greatest reading.
-func (r reading) peak(active, mark string) *float64 {
+func (r reading) peak(active, mark []string) *float64 {
 	if up := r.rise(mark); up != nil && *up > 0 {
 		return r.most(mark, false)
 	}
@@ -136,7 +253,7 @@ func (r reading) peak(active, mark string) *float64 {
 }
 
 func whole(v *float64) *int64 {
-	if v == nil || math.IsInf(*v, 0) {
+	if v == nil || math.IsInf(*v, 0) || math.IsNaN(*v) || math.Abs(*v) > 1e18 {
 		return nil
 	}
 	n := int64(math.Round(*v))

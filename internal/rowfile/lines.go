@@ -125,10 +125,29 @@ func validSample(s *row.Sample) error {
 	}{
 		{"isl", s.ISL, mostTokens}, {"osl", s.OSL, mostTokens}, {"cached", s.Cached, mostTokens},
 		{"usage_total", s.UsageTotal, 2 * mostTokens}, {"chunks", s.Chunks, mostTokens}, {"tokens", s.Tokens, mostTokens},
-		{"first", s.First, longestTime}, {"last", s.Last, longestTime},
+		{"first", s.First, longestTime}, {"last", s.Last, longestTime}, {"reasoning", s.Reasoning, mostTokens},
 	} {
 		if c.v != nil && (*c.v < 0 || *c.v > c.most) {
 			return fmt.Errorf("%s: expected 0 to %d, found %d", c.name, c.most, *c.v)
+		}
+	}
+	return checkServer(s)
+}
+
+// checkServer bounds what the server said of a request beside usage.
+func checkServer(s *row.Sample) error {
+	if c := s.Clock; c != nil {
+		for _, v := range []*int64{c.Load, c.Prefill, c.Decode, c.Total} {
+			if v != nil && (*v < 0 || *v > 1000*longestTime) {
+				return fmt.Errorf("clock: expected 0 to %d ns, found %d", int64(1000*longestTime), *v)
+			}
+		}
+	}
+	if p := s.Spec; p != nil {
+		for _, v := range []int64{p.Drafts, p.DraftTokens, p.Accepted} {
+			if v < 0 || v > mostTokens {
+				return fmt.Errorf("spec: expected 0 to %d, found %d", int64(mostTokens), v)
+			}
 		}
 	}
 	return nil
