@@ -32,13 +32,14 @@ type server struct {
 	arguments map[string]string // what it reports of its settings
 	settings  string            // the path of those
 	metrics   string            // the path of its counters; "" when it exposes none
+	pool      *row.MemoryPool
 	extra     map[string]json.RawMessage
 	form      form
 	listed    bool // it lists its models
 	// completionLimit says that the limit of the output is called max_completion_tokens.
 	completionLimit bool
-	own       bool // the embedded engine that this run started
-	embedded  bool // it is the embedded engine, whatever engine it is treated as
+	own             bool // the embedded engine that this run started
+	embedded        bool // it is the embedded engine, whatever engine it is treated as
 }
 
 func (s *server) simulated() bool { return s.embedded }
@@ -48,6 +49,7 @@ func (s *server) ref() host.ServerRef {
 	r := host.ServerRef{
 		Base: s.base, Header: s.header, Insecure: s.insecure,
 		Engine: s.engine, Version: s.version, Model: oneLine(s.model), Arguments: s.arguments,
+		Metrics: s.metrics, Pool: s.pool,
 	}
 	if s.arguments != nil {
 		r.ArgumentsFrom = "GET " + s.settings
@@ -74,7 +76,7 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 	s := &server{
 		base: o.base, header: o.header, insecure: o.insecure,
 		engine: said.Engine, version: said.Version, arguments: settings(said.Info), settings: said.InfoFrom,
-		metrics: said.Metrics, listed: len(said.Models) > 0, extra: map[string]json.RawMessage{},
+		metrics: said.Metrics, pool: said.Pool, listed: len(said.Models) > 0, extra: map[string]json.RawMessage{},
 	}
 	if why, unknown := strings.CutPrefix(s.engine, "unknown: "); unknown {
 		s.engine, s.unknown = "", why
@@ -199,38 +201,6 @@ func settings(info json.RawMessage) map[string]string {
 		}
 	}
 	return out
-}
-
-// prompts makes the prompts of one row for this server.
-func (s *server) prompts(w *row.Workload, seed uint64, u *used) *prompts {
-	p := &prompts{seed: seed, length: w.ISL, shared: w.Prompts.SharedPrefix, used: u}
-	if s.form.words != nil {
-		p.lo, p.hi = 0, int64(len(s.form.words))
-		p.length = s.form.count(w.ISL)
-		p.shared = min(p.shared, p.length-1)
-	} else {
-		p.lo, p.hi = idRange(s.known)
-	}
-	if w.Prompts.State == row.Warm {
-		p.set = *w.Load.Concurrency
-	}
-	return p
-}
-
-// build returns the maker of a repeat's requests.
-func (s *server) build(w *row.Workload, p *prompts, repeat int) func(seq int) loadgen.Call {
-	return func(seq int) loadgen.Call {
-		units := p.units(repeat, seq)
-		if s.form.words == nil {
-			return engine.Request(w.Endpoint, s.model, engine.Prompt{IDs: units}, int(w.ISL), int(w.OSL), s.options(w))
-		}
-		return s.call(w, s.form.text(units))
-	}
-}
-
-// call asks for a prompt in words.
-func (s *server) call(w *row.Workload, text string) loadgen.Call {
-	return engine.Request(w.Endpoint, s.model, engine.Prompt{Text: text}, int(w.ISL), int(w.OSL), s.options(w))
 }
 
 // options are what each request asks beside its prompt.

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rowproof/internal/row"
 )
 
 // Server is what a server says of itself.
@@ -24,6 +26,7 @@ type Server struct {
 	Info     json.RawMessage // its settings as they came; nil where it shows none
 	InfoFrom string          // the path of Info
 	Metrics  string          // the path of its metrics; "" when it has none
+	Pool     *row.MemoryPool // what it says of the memory that it set aside; nil when it does not
 	Healthy  bool            // /health answers 200
 	Unread   map[string]string
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"math"
 
 	"rowproof/internal/row"
 )
@@ -112,6 +113,7 @@ func (s *Server) takeSGLang(a *answers) {
 	s.show(pathServerInfoOld, a.of[pathServerInfoOld])
 	s.show(pathServerInfo, a.of[pathServerInfo])
 	s.Version = versionIn(s.Info)
+	s.Pool = poolOf(s.Info)
 	var i struct {
 		Served string `json:"served_model_name"`
 		Path   string `json:"model_path"`
@@ -119,4 +121,31 @@ func (s *Server) takeSGLang(a *answers) {
 	if json.Unmarshal(s.Info, &i) == nil {
 		s.add(ServedModel{ID: orElse(i.Served, i.Path), Root: i.Path})
 	}
+}
+
+// poolOf is the memory that SGLang says one of its devices set aside, in GB of 2^30 bytes
+// with two digits, over all the devices of a replica.
+func poolOf(info []byte) *row.MemoryPool {
+	var i struct {
+		TP     int64 `json:"tp_size"`
+		PP     int64 `json:"pp_size"`
+		DP     int64 `json:"dp_size"`
+		States []struct {
+			Memory struct {
+				Weight float64 `json:"weight"`
+				Cache  float64 `json:"kvcache"`
+				Tokens int64   `json:"token_capacity"`
+			} `json:"memory_usage"`
+		} `json:"internal_states"`
+	}
+	if json.Unmarshal(info, &i) != nil || len(i.States) != 1 || i.PP != 1 || i.DP != 1 || i.TP < 1 || i.TP > 1024 {
+		return nil // stages and replicas differ from one another
+	}
+	m := i.States[0].Memory
+	const most = 1 << 20
+	if !(m.Weight > 0 && m.Weight < most && m.Cache > 0 && m.Cache < most) || m.Tokens <= 0 {
+		return nil
+	}
+	bytes := func(gb float64) int64 { return i.TP * int64(math.Round(gb*(1<<30))) }
+	return &row.MemoryPool{WeightBytes: bytes(m.Weight), CacheBytes: bytes(m.Cache), Tokens: m.Tokens}
 }

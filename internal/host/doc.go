@@ -11,6 +11,8 @@ package host
 import (
 	"net/http"
 	"net/url"
+
+	"rowproof/internal/row"
 )
 
 // ServerRef names the server that a receipt is of. What the caller has learnt from the
@@ -26,4 +28,6 @@ type ServerRef struct {
 	Model         string            // id that it serves
 	Arguments     map[string]string // what the server itself reports of its settings; nil when it does not
 	ArgumentsFrom string            // where Arguments come from, such as "GET /server_info"
+	Metrics       string            // the path of its metrics; "" is /metrics
+	Pool          *row.MemoryPool   // what it says of the memory that it set aside; nil when it does not
 }

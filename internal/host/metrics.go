@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,14 +25,17 @@ const (
 
 // scraper reads a server's metrics over a connection of its own.
 type scraper struct {
+	path   string
 	url    string
 	header http.Header
 	client *http.Client
 }
 
 func newScraper(ref ServerRef) *scraper {
+	path := cmp.Or(ref.Metrics, "/metrics")
 	return &scraper{
-		url:    metricsURL(ref.Base),
+		path:   path,
+		url:    metricsURL(ref.Base, path),
 		header: ref.Header,
 		client: &http.Client{Timeout: metricsTimeout, CheckRedirect: stay, Transport: &http.Transport{
 			Proxy:           nil, // the server itself is asked
@@ -44,9 +48,9 @@ func newScraper(ref ServerRef) *scraper {
 // wherever an answer says.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-func metricsURL(base *url.URL) string {
+func metricsURL(base *url.URL, path string) string {
 	u := *base
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") + "/metrics"
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") + path
 	u.RawPath, u.RawQuery, u.Fragment = "", "", ""
 	return u.String()
 }
@@ -66,22 +70,22 @@ func (s *scraper) scrape(ctx context.Context, keep func(name string) bool) (map[
 		if errors.As(err, &u) {
 			err = u.Err // the URL may hold a password
 		}
-		return nil, fmt.Errorf("GET /metrics: %w", err)
+		return nil, fmt.Errorf("GET %s: %w", s.path, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, metricsBytes))
 	if err != nil {
-		return nil, fmt.Errorf("GET /metrics: %w", err)
+		return nil, fmt.Errorf("GET %s: %w", s.path, err)
 	}
 	if to, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
-		return nil, fmt.Errorf("GET /metrics answered %d to %s; redirects are not followed, name the server itself", resp.StatusCode, strconv.QuoteToASCII(to.Scheme+"://"+to.Host))
+		return nil, fmt.Errorf("GET %s answered %d to %s; redirects are not followed, name the server itself", s.path, resp.StatusCode, strconv.QuoteToASCII(to.Scheme+"://"+to.Host))
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET /metrics answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+		return nil, fmt.Errorf("GET %s answered %d %s", s.path, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	values := parseMetrics(string(body), keep)
 	if len(values) == 0 {
-		return nil, errors.New("GET /metrics answered no series that we know how to read")
+		return nil, fmt.Errorf("GET %s answered no series that we know how to read", s.path)
 	}
 	return values, nil
 }
@@ -157,8 +161,8 @@ func kept(name string) bool {
 // watched are parts of the names of series that are read each second during a row:
 // what runs and waits, what memory is in use, and what the caches did.
 var watched = []string{
-	"running", "waiting", "num_queue_reqs", "queue_size", "requests_processing", "requests_deferred",
-	"cache_usage", "token_usage", "kv_used_tokens", "num_used_tokens", "active_bytes",
+	"running", "waiting", "num_queue_reqs", "queue_size", "batch_current_size", "requests_processing", "requests_deferred",
+	"cache_usage", "cache_utilization", "token_usage", "kv_used_tokens", "num_used_tokens", "active_bytes",
 	"preemptions", "retracted", "prefix_cache", "cached_tokens", "cache_hit_rate", "admitted_tokens",
 	"prompt_tokens_total", "generation_tokens_total", "spec_decode", "spec_accept",
 	"num_allocs", "park_waits", "process_start_time_seconds",

@@ -86,7 +86,7 @@ func (s *Sampler) Stop() row.Evidence {
 	defer cancel()
 	s.around(ctx, row.After)
 	s.scraper.client.CloseIdleConnections()
-	return row.Evidence{Devices: s.got.devices, Apps: s.got.apps, Metrics: s.metrics, Raw: s.got.texts, Unread: s.got.unread}
+	return row.Evidence{Devices: s.got.devices, Apps: s.got.apps, Metrics: s.metrics, Pool: s.ref.Pool, Raw: s.got.texts, Unread: s.got.unread}
 }
 
 func (s *Sampler) pid() (int64, error) {
