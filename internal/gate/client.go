@@ -320,13 +320,20 @@ func (c *clients) dispatch() {
 	if f == nil || f.P50 == nil || in.Evidence == nil {
 		return
 	}
+	late := map[int64]row.Late{}
+	for _, d := range row.Dispatch(&in.Row.Workload, in.Samples) {
+		late[d.Repeat] = d
+	}
 	var half, most []int64
-	stated := in.Evidence.Capture
-	for i, d := range row.Dispatch(&in.Row.Workload, in.Samples) {
-		if i < len(stated) {
-			d.P50, d.P99 = max(d.P50, stated[i].DispatchP50), max(d.P99, stated[i].DispatchP99)
+	numbers, _ := in.repeatSamples()
+	for _, n := range numbers {
+		d, told := late[n]
+		if k := in.captureOf(n); k != nil {
+			d.P50, d.P99, told = max(d.P50, k.DispatchP50), max(d.P99, k.DispatchP99), true
 		}
-		half, most = append(half, d.P50), append(most, d.P99)
+		if told {
+			half, most = append(half, d.P50), append(most, d.P99)
+		}
 	}
 	if len(half) == 0 {
 		return

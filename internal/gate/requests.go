@@ -209,7 +209,7 @@ func counted(in *Input) Result {
 			" has "+count(*odd.OSL, "token")+" by usage and "+itoa(odd.ChunkTokens())+" in its chunks",
 			Compared{"tokens in the chunks", itoa(odd.ChunkTokens()), itoa(*odd.OSL)})
 	}
-	return pass("usage adds up, and the chunks hold as many tokens as it says")
+	return pass("usage adds up, and the chunks hold as many tokens as it says" + spreadWords(in))
 }
 
 func sum(values ...*int64) int64 {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Late is how long after its time a request was sent, in µs; each percentile is a
-// lateness that occurred.
-type Late struct{ P50, P99, Max int64 }
+// Late is how long after their time the requests of a repeat were sent, in µs; each
+// percentile is a lateness that occurred.
+type Late struct{ Repeat, P50, P99, Max int64 }
 
 // Dispatch is the lateness of the timed requests, one value a repeat that has any, by
 // their enqueued and sent. Where the load has a most of requests under way, those that
@@ -30,7 +30,7 @@ func Dispatch(w *Workload, samples []Sample) []Late {
 		}
 		slices.Sort(late)
 		at := func(permille int) int64 { return late[(len(late)*permille+999)/1000-1] }
-		out = append(out, Late{at(500), at(990), at(1000)})
+		out = append(out, Late{group[0].Repeat, at(500), at(990), at(1000)})
 	}
 	return out
 }

@@ -54,7 +54,15 @@ func (s *strict) values(root *node) {
 		s.text(n, path, "status", "ok or error", oneOf(row.StatusOK, row.StatusError))
 		w := n.member("workload")
 		s.text(w, path+".workload", "protocol", "passes or sustained", oneOf(row.Passes, row.Sustained))
-		s.text(w.member("prompts"), path+".workload.prompts", "kind", "random", oneOf("random"))
+		s.text(w.member("prompts"), path+".workload.prompts", "kind", "random, dataset or trace", oneOf(row.PromptsRandom, row.PromptsDataset, row.PromptsTrace))
+		s.text(w.member("prompts"), path+".workload.prompts", "sha256", "64 hex digits, or null", sumForm.MatchString)
+		s.text(w.member("load"), path+".workload.load", "request_rate", "requests a second above 0, inf, or null", isRate)
+		s.text(w.member("load"), path+".workload.load", "burstiness", "a number above 0, inf, or null", isRate)
+		s.least(w.member("load"), path+".workload.load", "concurrency", 1)
+		s.least(w, path+".workload", "block", 1)
+		for _, name := range []string{"isl_p50", "isl_p99", "osl_p50", "osl_p99"} {
+			s.least(w.member("lengths"), path+".workload.lengths", name, 0)
+		}
 		s.text(w.member("prompts"), path+".workload.prompts", "state", "cold or warm", oneOf(row.Cold, row.Warm))
 		if v := w.member("sampling").member("temperature"); v != nil && !isNumber(v.text) {
 			s.add(v, path+".workload.sampling.temperature", "expected a number of at least 0, found "+strconv.Quote(clip(v.text)))
@@ -104,15 +112,34 @@ func (s *strict) pools(pools *node) {
 	}
 }
 
-// selftest asks for gaps that were measured and for errors that are distances.
+// selftest asks for gaps that were measured and for errors that are distances, at each
+// of its levels.
 func (s *strict) selftest(n *node) {
-	s.least(n, "client.selftest", "streams", 1)
-	s.least(n, "client.selftest", "gaps", 1)
+	s.selftestLevel(n, "client.selftest")
+	s.text(n, "client.selftest", "measured_at", "a time such as 2026-11-30T18:20:00Z, in UTC", validTime)
+	levels := n.member("levels")
+	if levels == nil || levels.kind != '[' {
+		return
+	}
+	for i, l := range levels.values {
+		s.selftestLevel(l, "client.selftest.levels["+strconv.Itoa(i)+"]")
+	}
+}
+
+func (s *strict) selftestLevel(n *node, path string) {
+	s.least(n, path, "streams", 1)
+	s.least(n, path, "gaps", 1)
 	for _, name := range []string{"itl_error_ns", "ttft_error_ns"} {
 		for _, p := range []string{"p50", "p99", "max"} {
-			s.least(n.member(name), "client.selftest."+name, p, 0)
+			s.least(n.member(name), path+"."+name, p, 0)
 		}
 	}
+}
+
+// isRate takes a rate as it was written.
+func isRate(t string) bool {
+	v, err := strconv.ParseFloat(t, 64)
+	return err == nil && v > 0 && t != "Inf" && t != "Infinity"
 }
 
 func isNumber(t string) bool {

@@ -8,6 +8,7 @@ import (
 
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 )
 
 // Llama8B is the published cell of Llama 3.1 8B under vLLM on one H200.
@@ -63,7 +64,7 @@ func header(o Options) *row.Report {
 	balancing, hostMemory := int64(0), int64(264<<30)
 	r := &row.Report{
 		Schema: row.Schema, Recipe: o.Recipe, AsItWas: was, MeasuredAt: o.MeasuredAt,
-		Tool: row.Tool{Version: "0.1.0", Revision: "0000000000000000000000000000000000000000", Go: "go1.26.8",
+		Tool: row.Tool{Version: "0.1.0", Revision: revision, Go: "go1.26.8",
 			Command: []string{"measure", "bench", "--recipe", o.Recipe}},
 		Receipt: row.Receipt{
 			Engine: row.EngineReceipt{
@@ -79,13 +80,8 @@ func header(o Options) *row.Report {
 			Runtime: row.RuntimeReceipt{Kind: "packages", Image: was.Recipe.Runtime.Image, Packages: was.Recipe.Runtime.Packages},
 			Unread:  map[string]string{},
 		},
-		Client: row.Client{Stamps: "ktime", Selftest: &row.Selftest{
-			Streams:     64,
-			ITLErrorNS:  row.ErrorDist{P50: 1100, P99: 12000, Max: 90000},
-			TTFTErrorNS: row.ErrorDist{P50: 2100, P99: 14000, Max: 80000},
-			Gaps:        100000,
-		}},
-		Rows: []row.Row{},
+		Client: client(o),
+		Rows:   []row.Row{},
 	}
 	for i := range was.Recipe.GPUs() {
 		r.Receipt.Devices = append(r.Receipt.Devices, row.Device{
@@ -115,13 +111,55 @@ func startedAt(o Options) string {
 	return at.Add(-20 * time.Minute).UTC().Format(time.RFC3339)
 }
 
+// client is a good one; its errors are those of a host with two cores.
+func client(o Options) row.Client {
+	level := func(streams, gaps int64) row.SelftestLevel {
+		return row.SelftestLevel{
+			Streams:     streams,
+			ITLErrorNS:  row.ErrorDist{P50: 1100, P99: 12000 + streams, Max: 90000},
+			TTFTErrorNS: row.ErrorDist{P50: 2100, P99: 14000 + streams, Max: 80000},
+			Gaps:        gaps,
+		}
+	}
+	l := level(64, 100000)
+	test := &row.Selftest{Streams: l.Streams, ITLErrorNS: l.ITLErrorNS, TTFTErrorNS: l.TTFTErrorNS, Gaps: l.Gaps}
+	c := row.Client{Stamps: o.Stamps, Selftest: test}
+	if o.Calibrated {
+		c.Boot = "5b2d7a4e-0000-4000-8000-000000000001"
+		at, err := time.Parse(time.RFC3339, o.MeasuredAt)
+		must(err)
+		test.Levels = []row.SelftestLevel{level(1, 12700), l, level(256, 400000), level(1024, 1600000)}
+		test.MeasuredAt = at.Add(-2 * time.Hour).UTC().Format(time.RFC3339)
+		test.Boot, test.Stamps, test.Revision = c.Boot, o.Stamps, revision
+	}
+	return c
+}
+
+const revision = "0000000000000000000000000000000000000000"
+
 func workload(o Options, c Cell, seed uint64) row.Workload {
 	w := row.Workload{
 		Kind: "text", Protocol: o.Protocol, Endpoint: "/v1/completions", ISL: c.ISL, OSL: c.OSL,
 		Load:     row.Load{Concurrency: &c.Concurrency},
-		Prompts:  row.Prompts{Kind: "random", State: row.Cold},
+		Prompts:  row.Prompts{Kind: row.PromptsRandom, State: row.Cold},
 		Sampling: row.Sampling{Temperature: "0", IgnoreEOS: true},
 		Seed:     strconv.FormatUint(seed, 10), Warmup: o.Warmup, Repeats: o.Repeats,
+	}
+	if c.Rate != "" {
+		burstiness := "1"
+		w.Load.RequestRate, w.Load.Burstiness = &c.Rate, &burstiness
+		if c.Concurrency == 0 {
+			w.Load.Concurrency = nil
+		}
+	}
+	if c.Prompts != "" {
+		sum := rowfile.SHA256([]byte(c.Prompts))
+		w.Prompts.Kind, w.Prompts.SHA256 = c.Prompts, &sum
+		w.Lengths = &row.Lengths{ISLP50: c.ISL, ISLP99: c.ISL * 3 / 2, OSLP50: c.OSL, OSLP99: c.OSL * 3 / 2}
+	}
+	if c.Prompts == row.PromptsTrace {
+		block := int64(16)
+		w.Block = &block
 	}
 	if o.Protocol == row.Passes {
 		w.Iters = &o.Iters

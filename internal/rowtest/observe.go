@@ -27,6 +27,10 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 			end = max(end, at)
 		}
 	}
+	busy := int64(connections)
+	if c := w.Load.Concurrency; c != nil {
+		busy = *c
+	}
 	every := max(min(1_000_000, end/40), 1)
 	running, waiting, usage := "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"
 	hits, preempted := "vllm:prefix_cache_hits_total", "vllm:num_preemptions_total"
@@ -64,14 +68,24 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 	}
 	read(0, row.Before, 0)
 	for at := every; at < end; at += every {
-		read(at, row.During, float64(*w.Load.Concurrency))
+		read(at, row.During, float64(busy))
 	}
 	read(end+1000, row.After, 0)
+	late := map[int64]row.Late{}
+	for _, d := range row.Dispatch(w, samples) {
+		late[d.Repeat] = d
+	}
 	for repeat := range w.Repeats {
-		ev.Capture = append(ev.Capture, row.CaptureStats{
-			Repeat: repeat, Stamps: "ktime", Reads: int64(len(samples)) * w.OSL, Connections: *w.Load.Concurrency,
-			ServerStartedAt: startedAt(o),
-		})
+		d := late[repeat]
+		k := row.CaptureStats{
+			Repeat: repeat, Stamps: o.Stamps, Reads: int64(len(samples)) * w.OSL / w.Repeats, Connections: busy,
+			ServerStartedAt: startedAt(o), DispatchP50: d.P50, DispatchP99: d.P99, DispatchMax: d.Max,
+			SweepP99: 200 + random.Int64N(300), Wall: end / w.Repeats, CPU: end / w.Repeats / 20,
+		}
+		if o.Stamps == "ring" {
+			k.Blocks, k.BlocksUsed = 64, 2+random.Int64N(4)
+		}
+		ev.Capture = append(ev.Capture, k)
 	}
 	return ev
 }

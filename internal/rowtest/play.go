@@ -8,34 +8,42 @@ import (
 	"rowproof/internal/row"
 )
 
+// connections that an open loop without a limit opens beforehand.
+const connections = 8
+
 // engine answers prompts one at a time and decodes all that run together, at a fixed
 // distance above the hard roof.
 type engine struct {
 	o        Options
 	isl, osl int64
 	random   *rand.Rand
-	prefill  int64           // µs of one prompt
+	prefills map[int64]int64 // µs of one prompt, by the tokens that no cache served
 	steps    map[int64]int64 // µs of a decode step, by batch
 }
 
 func newEngine(o Options, w *row.Workload, random *rand.Rand) *engine {
-	e := &engine{o: o, isl: w.ISL, osl: w.OSL, random: random, steps: map[int64]int64{}}
-	e.prefill = 5000
-	if a := e.ceiling(1); a.PrefillMS != nil {
-		e.prefill = int64(a.PrefillMS.Hard*o.Slowness*1000) + 2500
-	}
-	return e
+	return &engine{o: o, isl: w.ISL, osl: w.OSL, random: random, prefills: map[int64]int64{}, steps: map[int64]int64{}}
 }
 
-// ceiling is that of one replica with its share of the batch.
-func (e *engine) ceiling(batch int64) roofline.Answer {
+// prefill is what a prompt of so many uncached tokens takes.
+func (e *engine) prefill(tokens int64) int64 {
+	if e.prefills[tokens] == 0 {
+		e.prefills[tokens] = 5000
+		if a := e.ceiling(1, tokens); a.PrefillMS != nil {
+			e.prefills[tokens] = int64(a.PrefillMS.Hard*e.o.Slowness*1000) + 2500
+		}
+	}
+	return e.prefills[tokens]
+}
+
+func (e *engine) ceiling(batch, isl int64) roofline.Answer {
 	was := e.o.AsItWas
 	pool := was.Recipe.Pools[0]
 	replicas := pool.Count * pool.DP
 	batch = (batch + replicas - 1) / replicas
 	return roofline.Ceiling(roofline.Query{
 		Model: &was.Model, Target: &was.Target, WeightDtype: was.Recipe.Weights.Dtype, KVDtype: was.Recipe.KVDtype,
-		Batch: batch, Context: e.isl + e.osl/2, ISL: e.isl, OSL: e.osl, Concurrency: batch,
+		Batch: batch, Context: isl + e.osl/2, ISL: isl, OSL: e.osl, Concurrency: batch,
 		TP: pool.TP, NoMulticast: was.Recipe.MulticastOff(),
 	})
 }
@@ -44,7 +52,7 @@ func (e *engine) ceiling(batch int64) roofline.Answer {
 func (e *engine) step(batch int64) int64 {
 	if e.steps[batch] == 0 {
 		e.steps[batch] = 8000
-		if a := e.ceiling(batch); a.DecodeStepMS != nil {
+		if a := e.ceiling(batch, e.isl); a.DecodeStepMS != nil {
 			e.steps[batch] = int64(a.DecodeStepMS.Hard*e.o.Slowness*1000) + 150
 		}
 	}
@@ -54,15 +62,24 @@ func (e *engine) step(batch int64) int64 {
 
 // request is one being served.
 type request struct {
-	sample row.Sample
-	left   int64
-	last   int64
+	sample   row.Sample
+	left     int64
+	last     int64
+	gathered int64
 }
 
-func (q *request) token(at int64) {
-	q.sample.T = append(q.sample.T, at-q.last)
-	q.last = at
+// token makes one at a time; chunks but the first carry as many as the engine gathers.
+func (q *request) token(at, gather int64) {
 	q.left--
+	q.gathered++
+	if q.left > 0 && len(q.sample.T) > 0 && q.gathered < gather {
+		return
+	}
+	q.sample.T = append(q.sample.T, at-q.last)
+	if gather > 1 {
+		q.sample.N = append(q.sample.N, q.gathered)
+	}
+	q.last, q.gathered = at, 0
 }
 
 // play runs every repeat of a workload, one after the other.
@@ -90,35 +107,56 @@ type run struct {
 	finished []*request
 }
 
-// enqueue offers one request to the engine.
-func (r *run) enqueue(worker, at int64) {
+// enqueue offers one request to the engine at once.
+func (r *run) enqueue(worker, at int64) { r.send(r.make(at), worker, at) }
+
+func (r *run) send(q *request, worker, at int64) {
+	q.sample.Worker, q.sample.Sent = worker, at+20+r.e.random.Int64N(30)
+	q.last = q.sample.Sent
+	r.waiting = append(r.waiting, q)
+}
+
+// make is the next request, due at a time.
+func (r *run) make(at int64) *request {
 	phase, pass := r.phase()
-	sent := at + 20 + r.e.random.Int64N(30)
 	isl, osl, cached := r.w.ISL, r.w.OSL, int64(0)
-	r.waiting = append(r.waiting, &request{
-		left: osl, last: sent,
-		sample: row.Sample{
-			Repeat: r.repeat, Pass: pass, Phase: phase, I: r.next, Worker: worker, Enqueued: at, Sent: sent,
-			ISL: &isl, OSL: &osl, Cached: &cached, Status: row.StatusOK,
-			Prompt: hex16(r.e.random.Uint64()),
-		},
-	})
+	s := row.Sample{Repeat: r.repeat, Pass: pass, Phase: phase, I: r.next, Enqueued: at, Status: row.StatusOK,
+		Prompt: hex16(r.e.random.Uint64())}
+	if r.w.Lengths != nil {
+		isl = isl/2 + r.e.random.Int64N(isl+1)
+		osl = max(2, osl/2+r.e.random.Int64N(osl+1))
+		wantISL, wantOSL := isl, osl
+		s.WantISL, s.WantOSL = &wantISL, &wantOSL
+	}
+	if r.w.Block != nil && r.next > 0 {
+		want := isl / 2 / *r.w.Block * *r.w.Block * r.e.random.Int64N(2)
+		s.WantCached, cached = &want, want-want/4
+	}
+	s.ISL, s.OSL, s.Cached = &isl, &osl, &cached
 	r.next++
+	return &request{left: osl, sample: s}
+}
+
+// untimed is how many requests come before the timed ones.
+func (r *run) untimed() int64 {
+	if r.w.Load.Concurrency == nil {
+		return r.w.Warmup * connections
+	}
+	return r.w.Warmup * *r.w.Load.Concurrency
 }
 
 // phase of the next request: warm-up passes first, then the timed ones, then drain.
 func (r *run) phase() (string, int64) {
-	c := *r.w.Load.Concurrency
 	i := r.next
 	if i == 0 && r.repeat == 0 && r.w.Warmup > 0 {
 		return row.PhaseFirst, 0
 	}
-	i -= r.w.Warmup * c
+	i -= r.untimed()
 	switch {
 	case i < 0:
 		return row.PhaseWarm, 0
 	case r.w.Protocol == row.Passes:
-		return row.PhaseTimed, i / c
+		return row.PhaseTimed, i / *r.w.Load.Concurrency
 	case i < *r.w.Requests:
 		return row.PhaseTimed, 0
 	}
@@ -131,13 +169,13 @@ func (r *run) turn(now int64) int64 {
 	if len(r.waiting) > 0 && free && (len(r.running) == 0 || r.waiting[0].sample.Sent <= now) {
 		q := r.waiting[0]
 		r.waiting = r.waiting[1:]
-		now = max(now, q.sample.Sent) + r.e.prefill + r.e.random.Int64N(200)
-		q.token(now)
+		now = max(now, q.sample.Sent) + r.e.prefill(*q.sample.ISL-*q.sample.Cached) + r.e.random.Int64N(200)
+		q.token(now, r.e.o.Chunk)
 		r.running = append(r.running, q)
 	} else {
 		now += r.e.step(int64(len(r.running)))
 		for _, q := range r.running {
-			q.token(now)
+			q.token(now, r.e.o.Chunk)
 		}
 	}
 	still := r.running[:0:0]
@@ -156,6 +194,10 @@ func (r *run) turn(now int64) int64 {
 // until the last timed request ends, and what then runs is let finish as drain.
 func (e *engine) repeat(w *row.Workload, number, now int64) ([]row.Sample, int64) {
 	r := &run{e: e, w: w, repeat: number}
+	if w.OpenLoop() {
+		now = r.open(now)
+		return r.ordered(), now
+	}
 	c := *w.Load.Concurrency
 	if w.Protocol == row.Passes {
 		for range w.Warmup + *w.Iters {
@@ -170,7 +212,10 @@ func (e *engine) repeat(w *row.Workload, number, now int64) ([]row.Sample, int64
 	} else {
 		timed := int64(0)
 		// The streams start apart, as they do when warm-up has run for a while.
-		apart := (e.prefill + e.step(c)*w.OSL) / c
+		apart := (e.prefill(e.isl) + e.step(c)*w.OSL) / c
+		if w.Lengths != nil {
+			apart /= 2 // the shortest request is half as long
+		}
 		for worker := range c {
 			r.enqueue(worker, now+worker*apart)
 		}
@@ -190,11 +235,15 @@ func (e *engine) repeat(w *row.Workload, number, now int64) ([]row.Sample, int64
 			}
 		}
 	}
+	return r.ordered(), now
+}
+
+func (r *run) ordered() []row.Sample {
 	out := make([]row.Sample, r.next)
 	for _, q := range r.finished {
 		out[q.sample.I] = q.sample
 	}
-	return out, now
+	return out
 }
 
 func hex16(v uint64) string {

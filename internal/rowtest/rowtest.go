@@ -16,6 +16,13 @@ import (
 // Cell is one row to make.
 type Cell struct {
 	ISL, OSL, Concurrency int64
+
+	// Rate makes it an open loop of so many requests a second; Concurrency is then the most
+	// under way, 0 for no limit.
+	Rate string
+	// Prompts is "" for random ones. Of a dataset or a trace ISL and OSL are the medians, and
+	// the prompts of a trace have blocks in common.
+	Prompts string
 }
 
 // Options shape a report; the zero value is a sustained run of Llama 3.1 8B under vLLM
@@ -33,6 +40,9 @@ type Options struct {
 	Simulated  bool    // the row is of the embedded engine and names no recipe
 	Slowness   float64 // over the hard roof; 0: 1.3
 	Slots      int64   // requests that the engine runs at once; 0: all
+	Chunk      int64   // tokens that the engine sends at once, but for the first; 0: one
+	Stamps     string  // "": ktime
+	Calibrated bool    // the selftest was made beforehand, at several stream counts
 }
 
 func (o Options) withDefaults() Options {
@@ -41,7 +51,7 @@ func (o Options) withDefaults() Options {
 		o.Recipe = "llama-3.1-8b/h200-sxm/latency/vllm"
 	}
 	if len(o.Cells) == 0 {
-		o.Cells = []Cell{{128, 64, 1}, {128, 64, 4}}
+		o.Cells = []Cell{{ISL: 128, OSL: 64, Concurrency: 1}, {ISL: 128, OSL: 64, Concurrency: 4}}
 	}
 	if o.Protocol == "" {
 		o.Protocol = row.Sustained
@@ -60,6 +70,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Slowness == 0 {
 		o.Slowness = 1.3
+	}
+	if o.Chunk == 0 {
+		o.Chunk = 1
+	}
+	if o.Stamps == "" {
+		o.Stamps = "ktime"
 	}
 	return o
 }

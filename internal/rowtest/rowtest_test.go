@@ -9,7 +9,7 @@ import (
 )
 
 func TestReportReadsBack(t *testing.T) {
-	for _, o := range []Options{{}, {Protocol: row.Passes, Cells: []Cell{{128, 128, 4}}}, {Simulated: true}} {
+	for _, o := range []Options{{}, {Protocol: row.Passes, Cells: []Cell{{ISL: 128, OSL: 128, Concurrency: 4}}}, {Simulated: true}} {
 		r, samples, evidence := Report(7, o)
 		file, err := Write(t.TempDir(), r, samples, evidence)
 		if err != nil {
