@@ -11,7 +11,7 @@
 # is left, as the last lines say.
 #
 # Environment: PORT (8000); MEASURE, the program (measure, of PATH); LADDER (1,4,16,64),
-# CELLS (1024:256), DURATION (15s), REPEATS (3), as the flags of measure bench are;
+# CELLS (1024:256), DURATION (15s), WARMUP (2), REPEATS (3), as the flags of measure bench are;
 # SWEEP=1 runs its default sweep too; START_SECONDS (300), what must be left of the time
 # to start a server, and READY_SECONDS (900), how long it may take.
 set -euo pipefail
@@ -106,7 +106,7 @@ run() {
     return 1
   fi
   timeout --foreground -s INT -k 60 "$(left)" "$measure" bench "$model" --base-url "$url" --recipe "$recipe" \
-    --repeats "${REPEATS:-3}" --output "$name" "$@"
+    --warmup "${WARMUP:-2}" --repeats "${REPEATS:-3}" --output "$name" "$@"
 }
 
 unfinished=()
