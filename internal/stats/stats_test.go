@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -35,6 +36,31 @@ func TestPercentileIsLinear(t *testing.T) {
 		got, ok := Percentile(c.values, c.permille)
 		if ok != c.ok || math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("Percentile(%v, %d) = %v, %v; want %v, %v", c.values, c.permille, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// numpy.percentile of ten values, and scipy's 95% interval of four rates on their
+// logarithm, with the median of an even number between the two in the middle.
+func TestAgainstNumpyAndScipy(t *testing.T) {
+	values := []float64{3.5, 1, 2, 9, 7, 7, 0.25, 4, 11, 2.5}
+	slices.Sort(values)
+	for permille, want := range map[int]float64{0: 0.25, 250: 2.125, 500: 3.75, 900: 9.2, 1000: 11} {
+		if got, ok := Percentile(values, permille); !ok || math.Abs(got-want) > 1e-12 {
+			t.Errorf("percentile %d: %v, %v", permille, got, ok)
+		}
+	}
+	rates := []float64{812.5, 799.25, 841, 826.75}
+	lo, hi, ok := TInterval(rates, true)
+	if !ok || math.Abs(lo-791.569385545661) > 1e-6 || math.Abs(hi-848.8855046565458) > 1e-6 {
+		t.Errorf("%v to %v, %v", lo, hi, ok)
+	}
+	if m, _ := Median(rates); m != 819.625 {
+		t.Errorf("median %v", m)
+	}
+	for df, want := range map[int]float64{29: 2.045229642132703, 30: 2.0422724563012378, 31: 2.039513446396408, 45: 2.014103388880846, 99: 1.9842169515864174, 200: 1.9718962236339088} {
+		if got := StudentT975(df); math.Abs(got-want) > 1e-6 {
+			t.Errorf("t(0.975, %d) = %v, scipy %v", df, got, want)
 		}
 	}
 }

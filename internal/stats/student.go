@@ -10,29 +10,18 @@ var studentT = [...]float64{
 	2.0555294386, 2.0518305165, 2.0484071418, 2.0452296421, 2.0422724563,
 }
 
-// beyond continues the table; the quantile is nearly straight in 1/df. 0 stands for
-// infinity.
-var beyond = [...]struct {
-	inverse, t float64
-}{
-	{1.0 / 30, 2.0422724563},
-	{1.0 / 40, 2.0210753903},
-	{1.0 / 60, 2.0002978220},
-	{1.0 / 120, 1.9799304051},
-	{0, 1.9599639845},
-}
-
 // StudentT975 is the 0.975 quantile of Student's t: exact to ten digits for up to 30
-// degrees of freedom and at 40, 60 and 120, and interpolated in 1/df between them to
-// five digits. df must be at least 1.
+// degrees of freedom, and to six beyond, where Cornish and Fisher's expansion about the
+// normal quantile has converged. df must be at least 1.
 func StudentT975(df int) float64 {
 	if df <= len(studentT) {
 		return studentT[df-1]
 	}
+	// The terms at z = 1.9599639845, over df, df² and df³: (z³+z)/4,
+	// (5z⁵+16z³+3z)/96 and (3z⁷+19z⁵+17z³−15z)/384.
+	const z, first, second, third = 1.959963984540054, 2.372271230298562, 2.8224986157396112, 2.555849679507722
 	x := 1 / float64(df)
-	for i := 1; ; i++ {
-		if a, b := beyond[i-1], beyond[i]; x >= b.inverse {
-			return b.t + float64((a.t-b.t)*((x-b.inverse)/(a.inverse-b.inverse)))
-		}
-	}
+	sum := second + float64(third*x)
+	sum = first + float64(sum*x)
+	return z + float64(sum*x)
 }
