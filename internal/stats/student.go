@@ -11,17 +11,19 @@ var studentT = [...]float64{
 }
 
 // StudentT975 is the 0.975 quantile of Student's t: exact to ten digits for up to 30
-// degrees of freedom, and to six beyond, where Cornish and Fisher's expansion about the
+// degrees of freedom, and to seven beyond, where Cornish and Fisher's expansion about the
 // normal quantile has converged. df must be at least 1.
 func StudentT975(df int) float64 {
 	if df <= len(studentT) {
 		return studentT[df-1]
 	}
-	// The terms at z = 1.9599639845, over df, df² and df³: (z³+z)/4,
-	// (5z⁵+16z³+3z)/96 and (3z⁷+19z⁵+17z³−15z)/384.
-	const z, first, second, third = 1.959963984540054, 2.372271230298562, 2.8224986157396112, 2.555849679507722
+	// The terms over df to df⁴: (z³+z)/4, (5z⁵+16z³+3z)/96, (3z⁷+19z⁵+17z³−15z)/384 and
+	// (79z⁹+776z⁷+1482z⁵−1920z³−945z)/92160.
+	const z = 1.959963984540054
 	x := 1 / float64(df)
-	sum := second + float64(third*x)
-	sum = first + float64(sum*x)
-	return z + float64(sum*x)
+	sum := 0.0
+	for _, term := range [...]float64{1.5895340533938225, 2.555849679507722, 2.8224986157396112, 2.372271230298562} {
+		sum = float64((sum + term) * x)
+	}
+	return z + sum
 }
