@@ -18,6 +18,7 @@ import (
 	"rowproof/internal/engine/simulator"
 	"rowproof/internal/gate"
 	"rowproof/internal/host"
+	"rowproof/internal/prompts"
 	"rowproof/internal/row"
 	"rowproof/internal/version"
 )
@@ -162,6 +163,9 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 		fmt.Fprintf(w, "measure bench: no packet ring (%s), so arrivals are stamped as the kernel hands them over: give this program the right with sudo setcap cap_net_raw+ep %s, or its container NET_RAW\n", cal.noRing, thisProgram())
 	}
 	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), answer: cal.answer, extra: cal.notes}
+	if o.dataset != nil {
+		sw.draw = prompts.NewDraw(o.dataset)
+	}
 	receipt, evidence := host.Receipt(ctx, sw.ref)
 	evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
 	if srv.unknown != "" {
@@ -181,7 +185,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 	client := row.Client{Stamps: cal.stamps, Boot: bootID()}
 	if !srv.own {
 		var why string
-		if client.Selftest, why = clientError(ctx, slices.Max(o.ladder), cal.stamps); why != "" && ctx.Err() == nil {
+		if client.Selftest, why = clientError(ctx, o.mostStreams(), cal.stamps); why != "" && ctx.Err() == nil {
 			fmt.Fprintf(w, "measure bench: no selftest of the client, so gate client cannot be judged: %s\n", why)
 		}
 	}
@@ -230,7 +234,7 @@ func (s *sweep) rows(ctx context.Context, plan []planned, out *output, w io.Writ
 		if m.row.Status == row.StatusOK {
 			continue
 		}
-		fmt.Fprintf(w, "measure bench: %s at c=%d: %s\n", p.shape, p.concurrency, m.row.Reason)
+		fmt.Fprintf(w, "measure bench: %s: %s\n", p, m.row.Reason)
 		if left := len(plan) - n - 1; s.o.onFailure == failStop && left > 0 && ctx.Err() == nil {
 			fmt.Fprintf(w, "measure bench: %s not measured: --on-failure stop\n", countOf(left, "row"))
 			break

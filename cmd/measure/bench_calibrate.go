@@ -12,6 +12,7 @@ import (
 
 	"rowproof/internal/engine"
 	"rowproof/internal/loadgen"
+	"rowproof/internal/prompts"
 	"rowproof/internal/row"
 )
 
@@ -71,7 +72,7 @@ type calibration struct {
 // that refuses everything is measured all the same: its rows carry its words.
 func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, error) {
 	c := &calibration{s: s, o: o, w: row.Workload{Endpoint: o.endpoint, OSL: 2, Sampling: o.sampling}}
-	ids, text := form{}, form{words: words, perWord: 1}
+	ids, text := form{}, form{words: prompts.Words, perWord: 1}
 	forms := []form{ids, text}
 	if !engine.TakesIDs(o.endpoint) {
 		forms = forms[1:]
@@ -141,22 +142,22 @@ func (c *calibration) measureWords(ctx context.Context, few *int64) (note string
 // longer word is left out whole.
 func (c *calibration) singleTokens(ctx context.Context) (single []string, around int64, err error) {
 	tokens := func(list []string) (int64, error) {
-		sample, err := c.ask(ctx, func(int) loadgen.Call { return c.s.call(&c.w, strings.Join(list, " ")) })
+		sample, err := c.ask(ctx, func(int) loadgen.Call { return c.s.say(&c.w, strings.Join(list, " ")) })
 		if err != nil || sample.ISL == nil {
 			return -1, err
 		}
 		return *sample.ISL, nil
 	}
-	few, err := tokens(slices.Repeat(words[:1], fewWords))
+	few, err := tokens(slices.Repeat(prompts.Words[:1], fewWords))
 	if err != nil {
 		return nil, 0, err
 	}
-	many, err := tokens(slices.Repeat(words[:1], manyWords))
+	many, err := tokens(slices.Repeat(prompts.Words[:1], manyWords))
 	if err != nil || many-few != manyWords-fewWords {
 		return nil, 0, err
 	}
 	around = few - fewWords
-	for group := range slices.Chunk(words, fewWords) {
+	for group := range slices.Chunk(prompts.Words, fewWords) {
 		n, err := tokens(group)
 		if err != nil {
 			return nil, 0, err
@@ -171,7 +172,7 @@ func (c *calibration) singleTokens(ctx context.Context) (single []string, around
 // random asks about a fresh random prompt of so many ids or words.
 func (c *calibration) random(ctx context.Context, length int64) (row.Sample, error) {
 	c.w.ISL = length
-	return c.ask(ctx, c.s.build(&c.w, c.s.prompts(&c.w, ^c.o.seed, &used{}), int(length)))
+	return c.ask(ctx, c.s.build(&c.w, c.s.random(&c.w, ^c.o.seed, &prompts.Used{}), int(length)))
 }
 
 // ask sends one request through the load generator.

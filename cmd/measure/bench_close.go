@@ -50,7 +50,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 	for i, results := range out.judge() {
 		r := &out.report.Rows[i]
 		line := tableRow{
-			shape: shape{r.Workload.ISL, r.Workload.OSL}, concurrency: *r.Workload.Load.Concurrency,
+			shape: shape{r.Workload.ISL, r.Workload.OSL}, load: loadColumn(&r.Workload),
 			outputTokPerS: r.Figures.OutputTokPerSec, roof: ofRoof(out.report.AsItWas, r),
 			verdict: gate.Verdict(results),
 		}
@@ -231,13 +231,8 @@ func (s *sweep) announce(w io.Writer, plan []planned, r *row.Report) {
 	if engine == "" {
 		engine = "an engine that does not say what it is"
 	}
-	shapes := make([]string, len(s.o.shapes))
-	for i, x := range s.o.shapes {
-		shapes[i] = x.String()
-	}
-	ladder := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.o.ladder), " ", ","), "[]")
-	fmt.Fprintf(w, "measuring %s on %s at %s: %s (%s at c=%s), %s, seed %d\n",
-		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), countOf(len(plan), "row"), strings.Join(shapes, ","), ladder, s.o.protocol, s.o.seed)
+	fmt.Fprintf(w, "measuring %s on %s at %s: %s (%s), %s, seed %d\n",
+		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), countOf(len(plan), "row"), planWords(plan), s.o.protocol, s.o.seed)
 	if s.o.verbose {
 		defer s.details(w, r)
 	}

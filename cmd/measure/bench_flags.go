@@ -20,6 +20,7 @@ import (
 	"rowproof/data"
 	"rowproof/internal/engine"
 	"rowproof/internal/loadgen"
+	"rowproof/internal/prompts"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 )
@@ -32,21 +33,29 @@ type benchOptions struct {
 	engine   string // "" asks the server
 	device   string // "" says nothing
 
-	shapes        []shape
-	ladder        []int64
-	sharedPrefix  int64
-	repeatPrompts bool
-	protocol      string
-	warmup, iters int64
-	requests      int64 // sustained: timed requests a repeat; 0 is max(20, 10c)
-	duration      time.Duration
-	repeats       int64
-	timeout       time.Duration // of a request
-	idle, connect time.Duration // of an answer's silence, and to open a connection
-	onFailure     string        // failContinue or failStop
-	seed          uint64
-	sampling      row.Sampling
-	extraBody     map[string]string // key → JSON text
+	shapes         []shape
+	ladder         []int64  // streams; not of an open loop
+	rates          []string // open loop: requests a second, each as written
+	burstiness     string
+	maxConcurrency int64 // open loop: requests under way at most; 0: no most
+	trace          *prompts.Trace
+	traceFile      string
+	traceBlock     int64
+	dataset        *prompts.Dataset
+	datasetFile    string
+	sharedPrefix   int64
+	repeatPrompts  bool
+	protocol       string
+	warmup, iters  int64
+	requests       int64 // sustained: timed requests a repeat; 0 is auto
+	duration       time.Duration
+	repeats        int64
+	timeout        time.Duration // of a request
+	idle, connect  time.Duration // of an answer's silence, and to open a connection
+	onFailure      string        // failContinue or failStop
+	seed           uint64
+	sampling       row.Sampling
+	extraBody      map[string]string // key → JSON text
 
 	header   http.Header
 	insecure bool
@@ -84,7 +93,9 @@ serves; without it the server's one model is taken. Of a server that lists none,
 is taken at its word.
 
 Two protocols: passes (the default) starts c requests together, --warmup times untimed
-and --iters times timed. sustained (--num-prompts or --duration) keeps c streams full.`
+and --iters times timed. sustained (--num-prompts or --duration) keeps c streams full.
+In open loop (--request-rate or --trace) requests come at times of their own, whatever
+became of those before; they are sustained too.`
 	benchExample = `measure bench --cells 128:32 --concurrency 1,2`
 )
 
@@ -212,6 +223,8 @@ type inputs struct {
 	unique     bool
 	numPrompts bool
 	device     string
+	trace      string
+	dataset    string
 }
 
 func (o *benchOptions) declare(c collector) *inputs {
@@ -246,9 +259,10 @@ func (o *benchOptions) declare(c collector) *inputs {
 		o.ladder = ladder
 		return ""
 	})
-	c.count("warmup", &o.warmup, 0, "untimed passes before a row measures")
+	o.declareLoad(c, in)
+	c.count("warmup", &o.warmup, 0, "untimed passes before a row measures; of an open loop seconds of arrivals, each 4 requests at least")
 	c.count("iters", &o.iters, 1, "timed passes of a row (protocol passes)")
-	c.add("num-prompts", "", "N", "protocol sustained: N timed requests a repeat; auto is 20, or 10 a stream when that is more", func(s string) string {
+	c.add("num-prompts", "", "N", "protocol sustained: N timed requests a repeat; auto is 20, or 10 a stream when that is more; of a rate 100, or half a minute's when that is more; of a trace all its lines", func(s string) string {
 		in.numPrompts = true
 		if s == "auto" {
 			o.requests = 0
@@ -300,8 +314,8 @@ func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positi
 		wrong("%s: want at most one MODEL; flags begin with --", strings.Join(fs.Args(), " "))
 	}
 	given := fs.Changed
-	if given("isl") || given("osl") {
-		if given("cells") {
+	if given("isl") || given("osl") && !given("dataset") {
+		if given("cells") && !given("trace") && !given("dataset") {
 			wrong("--cells with --isl or --osl: want one of them; --isl 512 --osl 256 is --cells 512:256")
 		}
 		one := shape{128, 128}
@@ -331,6 +345,7 @@ func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positi
 			wrong("--iters with --num-prompts or --duration: want --repeats; iterations belong to the protocol passes")
 		}
 	}
+	o.finishLoad(in, given, wrong)
 	if given("device") {
 		o.device = in.device
 	}
@@ -339,6 +354,9 @@ func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positi
 	}
 	if o.output != "" && (strings.HasSuffix(o.output, "/") || o.output == "." || o.output == "..") {
 		wrong("--output %s: want a file prefix such as out/run, not a folder", o.output)
+	}
+	if text := o.enough(); text != "" {
+		wrong("%s", text)
 	}
 	o.readKey(in.keyFile, wrong)
 	o.needsServer(given, wrong)

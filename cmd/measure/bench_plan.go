@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rowproof/internal/row"
 )
@@ -69,26 +70,60 @@ func parseCount(s string) (int64, bool) {
 
 // planned is one row to be measured.
 type planned struct {
-	shape
-	concurrency int64
+	shape                     // of a dataset not known before
+	name        string        // of what is asked: the shape, or a file
+	concurrency int64         // streams; 0 in open loop
+	span        time.Duration // of a trace's own times
+	rate        string        // open loop: requests a second as written, or ownTimes
 	seed        uint64
 	workload    row.Workload
 }
 
 // plan lists the rows in the order they are measured: shape by shape, up the ladder.
 func (o *benchOptions) plan() []planned {
+	shapes, rates := o.shapes, o.rates
+	if o.trace != nil || o.dataset != nil {
+		shapes = []shape{{}}
+	}
+	if o.traceFile != "" && rates == nil {
+		rates = []string{ownTimes}
+	}
 	var rows []planned
-	for _, s := range o.shapes {
-		for _, c := range o.ladder {
-			p := planned{shape: s, concurrency: c, seed: rowSeed(o.seed, len(rows))}
-			p.workload = o.workload(p)
-			rows = append(rows, p)
+	add := func(s shape, streams int64, rate string) {
+		p := planned{shape: s, name: s.String(), concurrency: streams, rate: rate, seed: rowSeed(o.seed, len(rows))}
+		o.describe(&p)
+		rows = append(rows, p)
+	}
+	for _, s := range shapes {
+		for _, rate := range rates {
+			add(s, 0, rate)
+		}
+		if rates == nil {
+			for _, c := range o.ladder {
+				add(s, c, "")
+			}
 		}
 	}
 	return rows
 }
 
-func (o *benchOptions) workload(p planned) row.Workload {
+// describe fills in a row's workload, and the shape and name that follow from it.
+func (o *benchOptions) describe(p *planned) {
+	p.workload = o.workload(p)
+	w := &p.workload
+	switch {
+	case o.trace != nil:
+		o.describeTrace(w)
+		p.name = named(o.traceFile)
+		p.span = o.trace.Requests[o.traced()-1].At
+	case o.dataset != nil:
+		o.describeDataset(w)
+		p.name = named(o.datasetFile)
+	}
+	p.shape = shape{w.ISL, w.OSL}
+}
+
+func (o *benchOptions) workload(p *planned) row.Workload {
 	w := row.Workload{
 		Kind:      "text",
 		Protocol:  o.protocol,
@@ -96,7 +131,7 @@ func (o *benchOptions) workload(p planned) row.Workload {
 		ISL:       p.isl,
 		OSL:       p.osl,
 		Load:      row.Load{Concurrency: &p.concurrency},
-		Prompts:   row.Prompts{Kind: "random", State: row.Cold, SharedPrefix: o.sharedPrefix},
+		Prompts:   row.Prompts{Kind: row.PromptsRandom, State: row.Cold, SharedPrefix: o.sharedPrefix},
 		Sampling:  o.sampling,
 		ExtraBody: o.shownExtraBody(),
 		Seed:      strconv.FormatUint(p.seed, 10),
@@ -107,6 +142,8 @@ func (o *benchOptions) workload(p planned) row.Workload {
 		w.Prompts.State = row.Warm
 	}
 	switch {
+	case p.rate != "":
+		o.offer(&w, p)
 	case o.protocol == row.Passes:
 		iters := o.iters
 		w.Iters = &iters

@@ -36,8 +36,12 @@ func newProgress(w io.Writer, plan []planned) *progress {
 	return p
 }
 
-// promptsPerStep is how many prompt tokens are about the work of one decode step.
-const promptsPerStep = 100
+// promptsPerStep is how many prompt tokens are about the work of one decode step, and
+// stepsPerSecond how many of those a second holds.
+const (
+	promptsPerStep = 100
+	stepsPerSecond = 100
+)
 
 // effort is about how long a row takes beside other rows: in decode steps, its prompts
 // among them, over all repeats; with a duration, in seconds.
@@ -45,6 +49,10 @@ func effort(p planned) float64 {
 	w := &p.workload
 	if w.DurationS != nil {
 		return float64(w.Repeats * *w.DurationS)
+	}
+	if p.rate != "" {
+		n := w.Warmup + *w.Requests
+		return float64(w.Repeats) * (float64(p.osl) + float64(p.isl*n)/promptsPerStep + stepsPerSecond*p.arriving(n).Seconds())
 	}
 	passes := float64(w.Warmup)
 	if w.Iters != nil {
@@ -58,7 +66,7 @@ func effort(p planned) float64 {
 
 // begin shows the row that is next, end that it is done.
 func (p *progress) begin(x planned) {
-	p.draw(p.worked, fmt.Sprintf("%s at c=%d", x.shape, x.concurrency))
+	p.draw(p.worked, x.String())
 }
 
 func (p *progress) end(x planned) {
@@ -85,8 +93,8 @@ func (p *progress) repeat(x planned, repeat int, tokens int64, done, planned int
 	if planned == 1 {
 		noun = "request"
 	}
-	p.draw(p.worked+part*effort(x), fmt.Sprintf("%s at c=%d, repeat %d of %d: %d%s %s, about %.0f tok/s",
-		x.shape, x.concurrency, repeat+1, w.Repeats, done, of, noun, float64(tokens)/since.Seconds()))
+	p.draw(p.worked+part*effort(x), fmt.Sprintf("%s, repeat %d of %d: %d%s %s, about %.0f tok/s",
+		x, repeat+1, w.Repeats, done, of, noun, float64(tokens)/since.Seconds()))
 }
 
 // draw shows the rows done, the time left by the pace so far, and the row in hand.

@@ -59,8 +59,8 @@ func TestRowSaysWhyItFailed(t *testing.T) {
 func TestTableAlignsAndNeverPrintsZeroForMissing(t *testing.T) {
 	var b bytes.Buffer
 	writeTable(&b, []tableRow{
-		{shape: shape{128, 128}, concurrency: 1, ttft: ptr(14.375), itl50: ptr(4.7098), itl99: ptr(11.97), outputTokPerS: ptr(194.1), roof: ptr(66.4), verdict: "verified"},
-		{shape: shape{2048, 128}, concurrency: 16, ttft: ptr(464.4), itl50: ptr(6.383), outputTokPerS: ptr(787.7), verdict: "unverified", reason: "label: no --recipe"},
+		{shape: shape{128, 128}, load: "1", ttft: ptr(14.375), itl50: ptr(4.7098), itl99: ptr(11.97), outputTokPerS: ptr(194.1), roof: ptr(66.4), verdict: "verified"},
+		{shape: shape{2048, 128}, load: "16", ttft: ptr(464.4), itl50: ptr(6.383), outputTokPerS: ptr(787.7), verdict: "unverified", reason: "label: no --recipe"},
 	})
 	want := strings.TrimPrefix(`
 shape      c  TTFT p50       ITL p50       ITL p99  output      of roof  verdict

@@ -11,6 +11,7 @@ import (
 	"rowproof/internal/engine"
 	"rowproof/internal/host"
 	"rowproof/internal/loadgen"
+	"rowproof/internal/prompts"
 	"rowproof/internal/row"
 )
 
@@ -24,7 +25,8 @@ type sweep struct {
 	gpus    int64       // 0: unknown
 	started string
 	stamps  string // ring, ktime or read
-	used    used
+	used    prompts.Used
+	draw    *prompts.Draw  // of the dataset; nil without one
 	extra   []string       // notes that every row carries
 	single  map[shape]bool // shapes whose rate at c=1 is known
 	bar     *progress
@@ -47,7 +49,7 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 	zero, wall := loadgen.Now(), time.Now().UTC()
 	sampler := host.NewSampler(s.ref)
 	sampler.Start(work, zero)
-	prompts := s.srv.prompts(w, p.seed, &s.used)
+	asks := s.requests(&p)
 	var broken error
 	var stats []row.CaptureStats
 	var said []string
@@ -57,7 +59,7 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 		}
 		spec := s.spec(p, repeat, zero)
 		spec.Stop = ctx.Done()
-		spec.Build = s.srv.build(w, prompts, repeat)
+		spec.Build = asks.build(repeat)
 		began := time.Now()
 		spec.Progress = func(so loadgen.Progress) {
 			s.bar.repeat(p, repeat, so.Chunks, so.Done, so.Planned, time.Since(began))
@@ -67,7 +69,9 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 			broken = err
 			break
 		}
-		m.samples = append(m.samples, engine.Samples(capture)...)
+		samples := engine.Samples(capture)
+		said = append(said, asks.asked(repeat, samples)...)
+		m.samples = append(m.samples, samples...)
 		capture.Stats.ServerStartedAt = s.started
 		stats = append(stats, capture.Stats)
 		said = append(said, capture.Notes...)
@@ -79,6 +83,9 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 	cleanAll(&m.evidence, s.o.secrets.clean)
 	for i := range m.samples {
 		m.samples[i].Reason = s.o.secrets.clean(m.samples[i].Reason)
+	}
+	if w.Prompts.Kind == row.PromptsDataset {
+		stateDataset(w, m.samples)
 	}
 	if note, err := thin(m.samples, p.seed, mostSamples); err != nil {
 		broken = errors.Join(broken, err)
@@ -119,6 +126,9 @@ func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []strin
 
 // alone remembers the rates at c=1, and says where there is none to divide by.
 func (s *sweep) alone(w *row.Workload, seed *row.SeedColumns) []string {
+	if w.OpenLoop() {
+		return nil
+	}
 	key := shape{w.ISL, w.OSL}
 	if *w.Load.Concurrency == 1 && seed.DecodeTokPerSec != nil {
 		if s.single == nil {
@@ -182,7 +192,8 @@ func (s *sweep) spec(p planned, repeat int, zero int64) loadgen.Spec {
 		Base:        s.srv.base,
 		Header:      s.srv.header,
 		Protocol:    w.Protocol,
-		Concurrency: int(p.concurrency),
+		Concurrency: int(s.o.connections(&p)),
+		Open:        p.rate != "",
 		Warmup:      int(w.Warmup),
 		Repeat:      repeat,
 		Timeout:     s.o.timeout,
@@ -191,6 +202,9 @@ func (s *sweep) spec(p planned, repeat int, zero int64) loadgen.Spec {
 		Stamps:      s.o.stamps,
 		Insecure:    s.o.insecure,
 		Zero:        zero,
+	}
+	if spec.Open {
+		spec.MaxInFlight = int(s.o.maxConcurrency)
 	}
 	switch {
 	case w.Iters != nil:

@@ -14,6 +14,7 @@ import (
 	"rowproof/internal/engine"
 	"rowproof/internal/engine/simulator"
 	"rowproof/internal/loadgen"
+	"rowproof/internal/prompts"
 	"rowproof/internal/row"
 )
 
@@ -77,7 +78,7 @@ func selftest(ctx context.Context, streams int, stamps string) (*tested, error) 
 		Protocol:    row.Passes,
 		Concurrency: streams,
 		Iters:       1,
-		Build:       srv.build(&w, srv.prompts(&w, 1, &used{}), 0),
+		Build:       srv.build(&w, srv.random(&w, 1, &prompts.Used{}), 0),
 		Timeout:     time.Minute,
 		Stamps:      stamps,
 		Zero:        loadgen.Now(),

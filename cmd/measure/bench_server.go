@@ -13,7 +13,6 @@ import (
 	"rowproof/internal/catalog"
 	"rowproof/internal/engine"
 	"rowproof/internal/host"
-	"rowproof/internal/loadgen"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 )
@@ -102,7 +101,7 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 			continue
 		}
 		s.root = m.Root
-		if err := fits(o.shapes, s.model, m.MaxLen); err != nil {
+		if err := o.fits(s.model, m.MaxLen); err != nil {
 			return nil, err
 		}
 	}
@@ -147,13 +146,17 @@ func (s *server) route(o *benchOptions) error {
 	return nil
 }
 
-// fits refuses shapes that are longer than the server takes, before any is measured.
-func fits(shapes []shape, model string, limit *int64) error {
-	if limit == nil {
+// fits refuses what is longer than the server takes, before any of it is measured. How
+// long a dataset's prompts are only the server can say.
+func (o *benchOptions) fits(model string, limit *int64) error {
+	switch {
+	case limit == nil || o.dataset != nil:
 		return nil
+	case o.trace != nil:
+		return o.fitsTrace(model, *limit)
 	}
 	var long []string
-	for _, x := range shapes {
+	for _, x := range o.shapes {
 		if x.isl+x.osl > *limit {
 			long = append(long, fmt.Sprintf("%s (%d tokens)", x, x.isl+x.osl))
 		}

@@ -13,7 +13,7 @@ import (
 // tableRow is one line of the table that closes a run; a nil prints as —.
 type tableRow struct {
 	shape         shape
-	concurrency   int64
+	load          string // streams, or how the requests of an open loop come
 	ttft          *float64
 	itl50, itl99  *float64
 	outputTokPerS *float64
@@ -50,7 +50,7 @@ func writeTable(w io.Writer, rows []tableRow) {
 		lines[0], lines[1] = append(lines[0], h[0]), append(lines[1], h[1])
 	}
 	for i, r := range rows {
-		line := []string{r.shape.String(), strconv.FormatInt(r.concurrency, 10), ttft[i], itl50[i], itl99[i], rate[i]}
+		line := []string{r.shape.String(), r.load, ttft[i], itl50[i], itl99[i], rate[i]}
 		if roof {
 			line = append(line, percent[i])
 		}

@@ -664,7 +664,7 @@ func againstTruth(t *testing.T) (gaps, first []int64) {
 	s := &sweep{o: o, srv: srv}
 	p := o.plan()[0]
 	spec := s.spec(p, 0, loadgen.Now())
-	spec.Build = srv.build(&p.workload, srv.prompts(&p.workload, p.seed, &s.used), 0)
+	spec.Build = s.requests(&p).build(0)
 	capture, err := loadgen.Run(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)

@@ -257,41 +257,40 @@ func NewDraw(d *Dataset) *Draw {
 // Deal orders what no repeat has sent so far for the next one.
 func (d *Draw) Deal(seed uint64, repeat int) *Deal {
 	r := source(text(seed) + "/dataset/" + strconv.Itoa(repeat))
-	deal := &Deal{draw: d}
+	deal := &Deal{draw: d, fresh: d.left}
+	var again []int
 	for _, i := range r.Perm(len(d.items)) {
-		if !d.taken[i] {
-			deal.order = append(deal.order, i)
+		if d.taken[i] {
+			again = append(again, i)
 		} else {
-			deal.again = append(deal.again, i)
+			deal.order = append(deal.order, i)
 		}
 	}
+	deal.order = append(deal.order, again...)
 	return deal
 }
 
 // Deal is the order of the items of one repeat: fresh ones first, then, where they do not
 // suffice, those that were sent before.
 type Deal struct {
-	draw         *Draw
-	order, again []int
+	draw  *Draw
+	order []int
+	fresh int // so many at its head
 }
 
 // Item is the seq-th of the repeat.
 func (d *Deal) Item(seq int) *Item {
-	if seq < len(d.order) {
-		return &d.draw.items[d.order[seq]]
-	}
-	rest := append(d.order[:len(d.order):len(d.order)], d.again...)
-	return &d.draw.items[rest[seq%len(rest)]]
+	return &d.draw.items[d.order[seq%len(d.order)]]
 }
 
 // Sent takes the first n items of the repeat out of those that are left, and says how
 // many of the n had been sent before.
 func (d *Deal) Sent(n int) (again int) {
-	for _, i := range d.order[:min(n, len(d.order))] {
+	for _, i := range d.order[:min(n, d.fresh)] {
 		d.draw.taken[i] = true
 		d.draw.left--
 	}
-	return max(0, n-len(d.order))
+	return max(0, n-d.fresh)
 }
 
 // Left is how many items no repeat has sent.
