@@ -453,7 +453,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		if code != exitFailed || len(rows) != 3 || rows[0]["status"] != "ok" || rows[1]["status"] != "error" || rows[2]["status"] != "error" {
 			t.Fatalf("exit %d: %v\n%s", code, rows, stderr)
 		}
-		if !strings.HasPrefix(rows[1]["reason"], "the server is gone (connection refused); all 3 requests failed; the first: ") {
+		if !strings.HasPrefix(rows[1]["reason"], "the server is gone (connection refused); the only request failed: ") {
 			t.Errorf("at the server's death: %q", rows[1]["reason"])
 		}
 		if !strings.Contains(rows[2]["reason"], "refused") {
