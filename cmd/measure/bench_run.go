@@ -101,9 +101,11 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 		if why := inPart(w, &m.row.Counts); why != "" {
 			m.row.Status, m.row.Reason = row.StatusError, why
 		}
-	case m.row.Status == row.StatusError && len(m.samples) > 0:
-		if why := s.srv.gone(goneWithin); why != "" {
+	case m.row.Status == row.StatusError:
+		if why := s.srv.gone(goneWithin); why != "" && len(m.samples) > 0 {
 			m.row.Reason = oneLine("the server is gone (" + why + "); " + m.row.Reason)
+		} else if why != "" {
+			m.row.Reason = "the server is gone (" + why + ")"
 		}
 	}
 	return m

@@ -231,6 +231,13 @@ func place(name string, b *rowfile.Bundle) (placed, error) {
 	if err := take(rowfile.EvidenceFile(name), rowfile.EvidenceFile(where)); err != nil {
 		return placed{}, err
 	}
+	if b.Trimmed {
+		evidence, _, err := rowfile.EncodeEvidence(b.Evidence)
+		if err != nil {
+			return placed{}, err
+		}
+		out.files[len(out.files)-1].data = evidence
+	}
 	data, err := rowfile.Encode(&report)
 	if err != nil {
 		return placed{}, err

@@ -23,6 +23,7 @@ type Bundle struct {
 	Evidence     []row.Evidence
 	EvidenceSums []string // SHA-256 of each evidence line
 	NoEvidence   string   // why Evidence is nil
+	Trimmed      bool     // the evidence file holds one more line, see Load
 	Now          string   // when it was loaded, RFC 3339 in UTC, for the gate on dates
 }
 
@@ -57,9 +58,11 @@ func (e *LoadError) Error() string { return e.Path + ": " + e.Err.Error() }
 
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// Load reads a report and the files beside it from disk.
+// Load reads a report and the files beside it from disk, as a run left them. One that was
+// killed while it wrote may have left the evidence of a row that its report does not hold
+// yet; that line is left out.
 func Load(file string) (*Bundle, error) {
-	b, err := LoadFS(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+	b, err := load(os.DirFS(filepath.Dir(file)), filepath.Base(file), true)
 	if err != nil {
 		var path *fs.PathError
 		var form *LoadError
@@ -77,7 +80,9 @@ func Load(file string) (*Bundle, error) {
 
 // LoadFS reads a report and the files beside it. An error means that there is no report
 // to judge; anything less stands in the bundle, where the gates find it.
-func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
+func LoadFS(fsys fs.FS, file string) (*Bundle, error) { return load(fsys, file, false) }
+
+func load(fsys fs.FS, file string, killed bool) (*Bundle, error) {
 	data, err := ReadFile(fsys, file, LargestReport)
 	if err != nil {
 		return nil, err
@@ -88,6 +93,9 @@ func LoadFS(fsys fs.FS, file string) (*Bundle, error) {
 	}
 	b := &Bundle{Path: file, Report: r, Problems: problems, Now: time.Now().UTC().Format(time.RFC3339)}
 	b.loadEvidence(fsys, EvidenceFile(file))
+	if last := len(b.Evidence) - 1; killed && last > 0 && b.Evidence[last].Row == int64(len(r.Rows)) {
+		b.Evidence, b.EvidenceSums, b.Trimmed = b.Evidence[:last], b.EvidenceSums[:last], true
+	}
 	b.holdEvidence()
 	for i := range r.Rows {
 		d := b.row(root, i)
@@ -105,7 +113,7 @@ func (b *Bundle) With(report []byte) (*Bundle, error) {
 		return nil, fmt.Errorf("%s: %w", b.Path, err)
 	}
 	c := &Bundle{Path: b.Path, Report: r, Problems: problems, Now: b.Now,
-		Evidence: b.Evidence, EvidenceSums: b.EvidenceSums, NoEvidence: b.NoEvidence}
+		Evidence: b.Evidence, EvidenceSums: b.EvidenceSums, NoEvidence: b.NoEvidence, Trimmed: b.Trimmed}
 	c.holdEvidence()
 	for i := range r.Rows {
 		d := c.row(root, i)
