@@ -114,7 +114,7 @@ func ranked(b *rowfile.Bundle, i int, verdict string, withdrawn map[string]catal
 		verdict = gate.Withdrawn
 	}
 	m := tradeoff.Measured{
-		ID: r.ID, Recipe: b.Report.Recipe, Protocol: r.Workload.Protocol,
+		ID: r.ID, Recipe: b.Report.Recipe, Ranked: r.Workload.Ranked(),
 		ISL: r.Workload.ISL, OSL: r.Workload.OSL, Repeats: r.Workload.Repeats,
 		Verdict: verdict, PerGPU: r.Figures.OutputTokPerSecPerGPU,
 	}

@@ -66,7 +66,7 @@ func (m *measured) address() string { return "r/" + m.ID + "/" }
 // ranks says whether the row may stand in a front or a ranking.
 func (m *measured) ranks() bool {
 	return m.Listed && m.Withdrawn == nil && m.Status == row.StatusOK &&
-		m.Workload.Protocol == row.Sustained && m.Workload.Prompts.State == row.Cold && m.Workload.Prompts.SharedPrefix == 0 && m.Figures.OutputTokPerSecPerGPU != nil && !m.queueBound()
+		m.Workload.Ranked() && m.Figures.OutputTokPerSecPerGPU != nil && !m.queueBound()
 }
 
 // randomWeights says whether the server ran without trained weights.

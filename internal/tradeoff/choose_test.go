@@ -78,7 +78,7 @@ func dist(p50, p99 float64) *row.Dist {
 
 func TestHold(t *testing.T) {
 	f := &row.Figures{TTFT: dist(50, 180), ITL: dist(5, -1)}
-	held := Hold(f, []Limit{{"ttft_ms", 990, 200}, {"itl_ms", 990, 4}, {"e2e_ms", 500, 9}, {"ttft_ms", 500, 25}})
+	held := Hold(f, []Limit{{Figure: "ttft_ms", Permille: 990, Max: 200}, {Figure: "itl_ms", Permille: 990, Max: 4}, {Figure: "e2e_ms", Permille: 500, Max: 9}, {Figure: "ttft_ms", Permille: 500, Max: 25}})
 	if !held[0].Met || held[0].Permille != 990 || held[0].Over() != 0 {
 		t.Errorf("%+v", held[0])
 	}
@@ -101,11 +101,11 @@ func TestChoose(t *testing.T) {
 		{&row.Figures{TTFT: dist(60, 400), ITL: dist(6, 12)}, rank(900)},
 		{&row.Figures{TTFT: dist(60, 150)}, nil},
 	}
-	limits := []Limit{{"ttft_ms", 990, 200}, {"itl_ms", 990, 10}}
+	limits := []Limit{{Figure: "ttft_ms", Permille: 990, Max: 200}, {Figure: "itl_ms", Permille: 990, Max: 10}}
 	if c := Choose(rows, limits); !slices.Equal(c.Met, []int{1, 0}) || c.Nearest != -1 {
 		t.Errorf("%+v", c)
 	}
-	tight := []Limit{{"ttft_ms", 990, 100}, {"itl_ms", 990, 10}}
+	tight := []Limit{{Figure: "ttft_ms", Permille: 990, Max: 100}, {Figure: "itl_ms", Permille: 990, Max: 10}}
 	if c := Choose(rows, tight); len(c.Met) != 0 || c.Nearest != 0 || c.Worst != 0 {
 		t.Errorf("nearest is over by 0.8 of the TTFT limit: %+v", c)
 	}
@@ -124,7 +124,7 @@ func TestChoose(t *testing.T) {
 		t.Errorf("none has the p99: the one that meets it as far as it is known: %+v", c)
 	}
 	over := []Candidate{{&row.Figures{TTFT: dist(101, -1)}, rank(1)}, {&row.Figures{TTFT: dist(50, 400)}, rank(1)}}
-	if c := Choose(over, []Limit{{"ttft_ms", 990, 100}}); c.Nearest != 1 {
+	if c := Choose(over, []Limit{{Figure: "ttft_ms", Permille: 990, Max: 100}}); c.Nearest != 1 {
 		t.Errorf("the nearest is one whose p99 is known: %+v", c)
 	}
 	if c := Choose(rows, nil); !slices.Equal(c.Met, []int{2, 1, 0, 3}) {

@@ -26,7 +26,7 @@ type Catalog struct {
 type Measured struct {
 	ID          string
 	Recipe      string // MODEL/TARGET/STRATEGY/ENGINE
-	Protocol    string
+	Ranked      bool   // its load is the one that rankings are of: row.Workload.Ranked
 	ISL, OSL    int64
 	Concurrency int64
 	Repeats     int64
@@ -35,10 +35,10 @@ type Measured struct {
 	PerGPU      *float64 // output tok/s per GPU
 }
 
-// ranks says whether the row may stand in a ranking: verified, under sustained load,
-// with enough repeats for an interval.
+// ranks says whether the row may stand in a ranking: verified, under the load that
+// rankings are of, with enough repeats for an interval.
 func (m *Measured) ranks() bool {
-	return m.Verdict == "verified" && m.Protocol == row.Sustained && m.Repeats >= minRepeats
+	return m.Verdict == "verified" && m.Ranked && m.Repeats >= minRepeats
 }
 
 // minRepeats is how many repeats a ranked row has.

@@ -81,7 +81,7 @@ func known() Catalog {
 }
 
 func ranked(recipe string, c int64, user, gpu float64) Measured {
-	return Measured{ID: recipe, Recipe: recipe, Protocol: row.Sustained, ISL: 1024, OSL: 256, Concurrency: c,
+	return Measured{ID: recipe, Recipe: recipe, Ranked: true, ISL: 1024, OSL: 256, Concurrency: c,
 		Repeats: 3, Verdict: "verified", PerUser: &user, PerGPU: &gpu}
 }
 
@@ -189,7 +189,7 @@ func TestGapsThatCannotWin(t *testing.T) {
 func TestGapsOfRowsThatDoNotRank(t *testing.T) {
 	for name, spoil := range map[string]func(*Measured){
 		"unverified": func(m *Measured) { m.Verdict = "unverified" },
-		"passes":     func(m *Measured) { m.Protocol = row.Passes },
+		"other load": func(m *Measured) { m.Ranked = false },
 		"one repeat": func(m *Measured) { m.Repeats = 1 },
 	} {
 		var rows []Measured
