@@ -55,9 +55,12 @@ func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 }
 
 // onePass brings the tokens admitted over the whole row to one pass of c requests, as
-// the CSV's column counts them.
+// the CSV's column counts them. An open loop has no passes.
 func onePass(s *Server, w *Workload, requests int) {
-	if s.AdmittedTok == nil || w.Load.Concurrency == nil || requests == 0 {
+	if w.OpenLoop() {
+		s.AdmittedTok = nil
+	}
+	if s.AdmittedTok == nil || requests == 0 {
 		return
 	}
 	n := (*s.AdmittedTok**w.Load.Concurrency + int64(requests)/2) / int64(requests)

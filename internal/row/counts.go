@@ -4,7 +4,7 @@ package row
 func Count(w *Workload, samples []Sample, ev *Evidence) Counts {
 	var c Counts
 	repeats := len(byRepeat(samples))
-	var timed, cached int64
+	var timed, cached, prompt, common int64
 	cachedKnown := true
 	for i := range samples {
 		s := &samples[i]
@@ -27,6 +27,10 @@ func Count(w *Workload, samples []Sample, ev *Evidence) Counts {
 		if s.Hole() == "" {
 			c.OSL = widen(c.OSL, s.OSL)
 		}
+		if s.WantCached != nil {
+			common += *s.WantCached
+		}
+		prompt += s.promptTokens(w)
 		if s.Cached == nil {
 			cachedKnown = false
 		} else {
@@ -41,12 +45,26 @@ func Count(w *Workload, samples []Sample, ev *Evidence) Counts {
 	if c.Completed > 0 && cachedKnown {
 		c.CachedTokens = &cached
 	}
+	if w.Prompts.Kind == PromptsTrace {
+		c.PromptTokens, c.CommonTokens = &prompt, &common
+	}
 	if ev != nil {
 		for _, k := range ev.Capture {
 			c.SharedStamps += k.SharedStamps
 		}
 	}
 	return c
+}
+
+// promptTokens is how long the prompt was: as the server says, else as it was asked for.
+func (s *Sample) promptTokens(w *Workload) int64 {
+	switch {
+	case s.ISL != nil:
+		return *s.ISL
+	case s.WantISL != nil:
+		return *s.WantISL
+	}
+	return w.ISL
 }
 
 func (c *Counts) chunks(s *Sample) {

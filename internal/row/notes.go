@@ -10,6 +10,9 @@ import (
 const (
 	ColdNote = "prompts=cold (a fresh prompt every iteration; prefill_tok_s prices prompt ingest)"
 	WarmNote = "prompts=warm (the warm-up and every iteration reuse one prompt set; prefill_tok_s reads cache admits)"
+
+	// of a trace, whose prompts are neither
+	TraceNote = "prompts=trace (equal hash ids are equal blocks; the warm-up asks as its first requests do with blocks of its own)"
 )
 
 // manyShared is the share of the chunks beyond which it matters that a read brought
@@ -38,13 +41,29 @@ func Notes(r *Row, seed SeedColumns, stamps string) []string {
 func plainNotes(r *Row) []string {
 	w := &r.Workload
 	n := []string{ColdNote}
-	if w.Prompts.State == Warm {
+	switch {
+	case w.Prompts.State == Warm:
 		n[0] = WarmNote
+	case w.Prompts.Kind == PromptsTrace:
+		n[0] = TraceNote
+	}
+	if w.Prompts.SHA256 != nil {
+		n = append(n, w.Prompts.Kind+"="+short(*w.Prompts.SHA256))
+	}
+	if w.Block != nil {
+		n = append(n, "trace_block="+itoa(*w.Block))
+	}
+	if w.Sessions != nil {
+		n = append(n, "sessions="+itoa(*w.Sessions))
+	}
+	if l := w.Lengths; l != nil {
+		n = append(n, "isl p50="+itoa(l.ISLP50)+" p99="+itoa(l.ISLP99)+" osl p50="+itoa(l.OSLP50)+" p99="+itoa(l.OSLP99))
 	}
 	if w.Prompts.SharedPrefix > 0 {
 		n = append(n, "shared_prefix="+itoa(w.Prompts.SharedPrefix))
 	}
 	n = append(n, "protocol="+w.Protocol)
+	n = append(n, openNotes(w)...)
 	switch {
 	case w.Requests != nil:
 		n = append(n, "requests="+itoa(*w.Requests))
@@ -58,12 +77,48 @@ func plainNotes(r *Row) []string {
 		n = append(n, "cold start: no warm-up")
 	}
 	if c := r.Counts.CachedTokens; c != nil {
-		n = append(n, "cached_tok="+itoa(*c))
+		n = append(n, "cached_tok="+itoa(*c)+sharesOf(&r.Counts))
 	} else if c := r.Server.CachedTok; c != nil {
 		n = append(n, "cached_tok="+itoa(*c)+" (with warm-up)")
 	}
 	return n
 }
+
+// openNotes say how the requests of an open loop came, and which columns have no meaning
+// there.
+func openNotes(w *Workload) (n []string) {
+	if !w.OpenLoop() {
+		return nil
+	}
+	if r := w.Load.RequestRate; r != nil {
+		n = append(n, "request_rate="+*r)
+	}
+	if b := w.Load.Burstiness; b != nil {
+		n = append(n, "burstiness="+*b)
+	}
+	none := "no streams in open loop: "
+	if c := w.Load.Concurrency; c != nil {
+		n = append(n, "max_concurrency="+itoa(*c))
+	} else {
+		none += "concurrency "
+	}
+	return append(n, none+"speedup_vs_c1 batching_efficiency admitted_tok")
+}
+
+// sharesOf sets the cached tokens of a trace beside those that a cache without bounds
+// would have held.
+func sharesOf(c *Counts) string {
+	if c.PromptTokens == nil || c.CommonTokens == nil || *c.PromptTokens == 0 {
+		return ""
+	}
+	percent := func(n int64) string {
+		return strconv.FormatFloat(100*float64(n)/float64(*c.PromptTokens), 'f', 1, 64) + "%"
+	}
+	return " (" + percent(*c.CachedTokens) + " of the prompt tokens; in theory " + itoa(*c.CommonTokens) + " or " + percent(*c.CommonTokens) + ")"
+}
+
+// short is the head of a hash: enough to tell files apart.
+func short(hash string) string { return hash[:min(12, len(hash))] }
 
 // lengthNotes say where lengths are not those that were asked for, and where the server
 // counted no tokens.
@@ -73,7 +128,7 @@ func lengthNotes(w *Workload, c *Counts) (out []string) {
 		seen  *Range
 		asked int64
 	}{{"isl", c.ISL, w.ISL}, {"osl", c.OSL, w.OSL}} {
-		if l.seen != nil && (l.seen.Min != l.asked || l.seen.Max != l.asked) {
+		if l.seen != nil && w.Lengths == nil && (l.seen.Min != l.asked || l.seen.Max != l.asked) {
 			out = append(out, l.name+"="+itoa(l.seen.Min)+".."+itoa(l.seen.Max)+" of "+itoa(l.asked)+" asked")
 		}
 	}
@@ -122,20 +177,20 @@ func emptyColumns(r *Row, seed SeedColumns) []string {
 			out = append(out, c.name+": "+c.reason)
 		}
 	}
-	if silent := silentNote(&r.Server); silent != "" {
+	if silent := silentNote(&r.Server, r.Workload.OpenLoop()); silent != "" {
 		out = append(out, silent)
 	}
 	return slices.Compact(out)
 }
 
 // silentNote names the CSV columns that only the engine could fill, and does not.
-func silentNote(s *Server) string {
+func silentNote(s *Server, open bool) string {
 	var silent []string
 	for _, c := range []struct {
 		name   string
 		absent bool
 	}{
-		{"admitted_tok", s.AdmittedTok == nil},
+		{"admitted_tok", s.AdmittedTok == nil && !open},
 		{"peak_active_bytes", s.PeakActive == nil},
 		{"num_allocs", s.NumAllocs == nil},
 		{"num_inflight_park_waits", s.ParkWaits == nil},
@@ -184,6 +239,8 @@ var observedNotes = []string{
 	"@ of the environment was not used: the server itself is measured",
 	"@, @ of the environment was not used: the server itself is measured",
 	"@, @, @ of the environment was not used: the server itself is measured",
+	"the dataset ran out: # prompt sent again",
+	"the dataset ran out: # prompts sent again",
 	"# of # streams stopped after # failures in a row",
 	"content parts of type @ are unknown and were counted as content",
 }

@@ -322,14 +322,20 @@ const (
 
 // Counts are over the timed requests of all repeats, except Retired and Drained.
 type Counts struct {
-	Planned          int64  `json:"planned"`
-	Completed        int64  `json:"completed"`
-	Failed           int64  `json:"failed"`
-	Retired          int64  `json:"retired"` // completed in any phase but drain
-	Drained          int64  `json:"drained"`
-	ISL              *Range `json:"isl"`
-	OSL              *Range `json:"osl"`
-	CachedTokens     *int64 `json:"cached_tokens"` // null when the server does not say
+	Planned      int64  `json:"planned"`
+	Completed    int64  `json:"completed"`
+	Failed       int64  `json:"failed"`
+	Retired      int64  `json:"retired"` // completed in any phase but drain
+	Drained      int64  `json:"drained"`
+	ISL          *Range `json:"isl"`
+	OSL          *Range `json:"osl"`
+	CachedTokens *int64 `json:"cached_tokens"` // null when the server does not say
+
+	// Of a trace: all prompt tokens, and those of them that the front of a prompt has in
+	// common with an earlier one of its repeat, which a cache without bounds would hold.
+	PromptTokens *int64 `json:"prompt_tokens,omitempty"`
+	CommonTokens *int64 `json:"common_tokens,omitempty"`
+
 	TokensFrom       string `json:"tokens_from"`
 	Chunks           int64  `json:"chunks"`
 	MultiTokenChunks int64  `json:"multi_token_chunks"`

@@ -30,12 +30,18 @@ func singleRate(r *row.Report, seeds []row.SeedColumns, i int) *float64 {
 	w := r.Rows[i].Workload
 	for k := range seeds {
 		o := r.Rows[k].Workload
-		if c := o.Load.Concurrency; c != nil && *c == 1 && o.ISL == w.ISL && o.OSL == w.OSL &&
-			o.Protocol == w.Protocol && o.Prompts.State == w.Prompts.State && o.Prompts.SharedPrefix == w.Prompts.SharedPrefix {
+		if c := o.Load.Concurrency; c != nil && *c == 1 && alike(&o, &w) {
 			return seeds[k].DecodeTokPerSec
 		}
 	}
 	return nil
+}
+
+// alike says whether two rows differ at most in how many streams they have. Of a dataset
+// the lengths are those of the prompts that each row drew.
+func alike(a, b *row.Workload) bool {
+	return !a.OpenLoop() && !b.OpenLoop() && a.Family() == b.Family() &&
+		(a.ISL == b.ISL && a.OSL == b.OSL || a.Prompts.Kind == row.PromptsDataset)
 }
 
 func appendCSV(b []byte, r *row.Row, s *row.SeedColumns, single *float64) []byte {
@@ -46,8 +52,12 @@ func appendCSV(b []byte, r *row.Row, s *row.SeedColumns, single *float64) []byte
 		each := up / float64(*c)
 		speedup, efficiency = &up, &each
 	}
+	isl := &r.Workload.ISL
+	if *isl == 0 { // of a dataset, where the server did not say
+		isl = nil
+	}
 	fields := []string{
-		whole(&r.Workload.ISL), whole(&r.Workload.OSL), whole(c),
+		whole(isl), whole(&r.Workload.OSL), whole(c),
 		float(s.FirstCall), float(s.TTFT), float(s.PrefillTokPerSec),
 		float(s.ITLP50), float(s.ITLP99), float(s.ChunkP50), float(s.ChunkMax),
 		float(s.DecodeTokPerSec), float(speedup), float(efficiency),
