@@ -77,6 +77,9 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	if err := writable(o.output); err != nil {
 		return exitUsage, refuse(exitUsage, "--output %s: %v; want a file prefix in a folder that can be written to", o.output, err)
 	}
+	if err := o.checkLimits(); err != nil {
+		return exitUsage, err
+	}
 	srv, stop, err := reach(ctx, o, cat, s.err)
 	if err != nil {
 		return exitFailed, err
