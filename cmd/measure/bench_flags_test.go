@@ -101,7 +101,7 @@ func TestBenchTellsEveryWrongFlagAtOnce(t *testing.T) {
 	_, code, done := parseBench([]string{
 		"--cells", "12x,0:5,8:8,8:8", "--concurrency", "0,4", "--warmup", "-1", "--iters=0", "--kvcache", "--concurency=3", "--num-prompts", "few",
 		"--duration", "1.5s", "--base-url", "localhost:8000", "--header", "sk-verysecret", "--extra-body", `{"stream":false}`,
-		"--recipe", "llama", "--stamps", "tsc", "--endpoint", "/generate", "--seed", "-4", "--timeout", "soon", "--device", "tpu",
+		"--recipe", "llama", "--stamps", "tsc", "--endpoint", "/generat", "--seed", "-4", "--timeout", "soon", "--device", "tpu",
 		"--api-key-file", "/no/such/file", "--unique-prompts", "--repeat-prompts", "--isl", "5", "--output", "out/",
 	}, streams{err: &stderr, out: &stderr})
 	if !done || code != exitUsage {
@@ -121,7 +121,7 @@ func TestBenchTellsEveryWrongFlagAtOnce(t *testing.T) {
 		"stream is set by bench itself",
 		"--recipe llama: want MODEL/TARGET/STRATEGY/ENGINE",
 		"--stamps tsc: want ring or ktime or read",
-		"--endpoint /generate: want /v1/completions or /v1/chat/completions",
+		"--endpoint /generat: want /v1/completions or /v1/chat/completions or /generate",
 		"--seed -4: want a whole number",
 		"--timeout soon: want a time above zero",
 		"--device tpu: want auto or cuda or rocm or cpu",

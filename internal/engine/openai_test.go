@@ -48,61 +48,6 @@ func (w say) compare(t *testing.T, s row.Sample) {
 	}
 }
 
-var recorded = []struct {
-	file string
-	want say
-}{
-	{"vllm/completions-stream.txt", say{"ok", "", 6, 5, 0, 5, nil, 0, "", -1}},
-	{"vllm/chat-stream.txt", say{"ok", "", 4, 5, 0, 5, nil, 0, "", -1}},
-	// One of its three tokens prints nothing.
-	{"vllm/chat-stream-ids.txt", say{"ok", "", 4, 3, 0, 3, nil, 0, "", -1}},
-	{"sglang/completions-stream.txt", say{"ok", "", 6, 5, 5, 5, nil, 0, "", -1}},
-	{"sglang/chat-stream.txt", say{"ok", "", 4, 5, 3, 5, nil, 0, "", -1}},
-	{"field/error-field.sse", say{"error", "prompt of 19185 tokens does not fit a context of 16384 (code 400)", -1, -1, -1, 2, nil, 0, "chunks", -1}},
-	{"field/unframed.sse", say{"error", "prompt of 19185 tokens does not fit a context of 16384 (code 400)", -1, -1, -1, 0, nil, 0, "chunks", -1}},
-	{"field/parts.sse", say{"ok", "", 6, 4, -1, 4, nil, 2, "", -1}},
-	{"field/done-unterminated.sse", say{"ok", "", 4, 3, -1, 3, nil, 0, "", -1}},
-	{"field/no-done.sse", say{"error", "ended without [DONE]", 4, 3, -1, 3, nil, 0, "", -1}},
-	{"field/cut.sse", say{"error", "ended inside an event", -1, -1, -1, 3, nil, 0, "chunks", -1}},
-	{"field/hole.sse", say{"ok", "prompt 20 + completion 198 = 218, total 623, 405 in neither", 20, 198, -1, 3, nil, 1, "", 623}},
-	{"field/zero.sse", say{"ok", "total − prompt = 60 = reasoning_tokens", 21, -1, -1, 1, nil, -1, "", 81}},
-}
-
-func TestRecordedStreams(t *testing.T) {
-	for _, c := range recorded {
-		body := fixture(t, c.file)
-		for split, parts := range map[string][][]byte{
-			"a frame a write": frames(body),
-			"a byte a write":  every(body, 1),
-			"seven bytes":     every(body, 7),
-			"all at once":     {body},
-		} {
-			t.Run(c.file+"/"+split, func(t *testing.T) {
-				s, _ := one(t, &player{parts: parts})
-				c.want.compare(t, s)
-			})
-		}
-		t.Run(c.file+"/CRLF", func(t *testing.T) {
-			crlf := []byte(strings.ReplaceAll(string(body), "\n", "\r\n"))
-			s, _ := one(t, &player{parts: every(crlf, 3)})
-			c.want.compare(t, s)
-		})
-	}
-}
-
-// The body is cut in two at every byte: wherever a read ends, the answer is the same.
-func TestSplitAtEveryByte(t *testing.T) {
-	body := fixture(t, "field/parts.sse")
-	want := say{"ok", "", 6, 4, -1, 4, nil, 2, "", -1}
-	for i := 1; i < len(body); i++ {
-		s, _ := one(t, &player{parts: [][]byte{body[:i], body[i:]}})
-		want.compare(t, s)
-		if t.Failed() {
-			t.Fatalf("cut after byte %d", i)
-		}
-	}
-}
-
 const (
 	role    = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` + "\n\n"
 	hello   = `data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}` + "\n\n"

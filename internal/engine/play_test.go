@@ -34,7 +34,8 @@ type player struct {
 	head  string   // "" for an event stream in chunked coding
 	parts [][]byte // each is one write (one chunk, in chunked coding)
 	gap   time.Duration
-	reset bool // close the connection in the middle, after the parts
+	reset bool   // close the connection in the middle, after the parts
+	cuts  []byte // in place of parts: the n-th answer is this in two writes, cut after byte n+1
 
 	mu    sync.Mutex
 	wrote [][2]int64 // before and after each part's write
@@ -64,7 +65,7 @@ func (p *player) serve(t *testing.T) *url.URL {
 func (p *player) answer(c net.Conn) {
 	defer c.Close()
 	in := bufio.NewReader(c)
-	for {
+	for n := 0; ; n++ {
 		req, err := http.ReadRequest(in)
 		if err != nil {
 			return
@@ -76,7 +77,11 @@ func (p *player) answer(c net.Conn) {
 		} else {
 			io.WriteString(c, p.head)
 		}
-		for i, part := range p.parts {
+		parts := p.parts
+		if p.cuts != nil {
+			parts = [][]byte{p.cuts[:n+1], p.cuts[n+1:]}
+		}
+		for i, part := range parts {
 			if i > 0 && p.gap > 0 {
 				time.Sleep(p.gap)
 			}

@@ -120,8 +120,51 @@ func (e *series) request(s *Sample) {
 	case !firstOK || !lastOK:
 		e.skip("tpot_ms", "the first or the last chunk has no stamp")
 	default:
-		e.tpot.add(float64(last-first) / float64(1000*(n-1)))
+		if why := s.burst(); why != "" {
+			e.skip("tpot_ms", why)
+			return
+		}
+		e.tpot.add(float64(last-first) / float64(1000*(n-s.firstTokens())))
 	}
+}
+
+// fastest is less than any engine takes for a token of one stream, in µs: tokens closer
+// than that were held back and came together.
+const fastest = 20
+
+// firstTokens is how many tokens TPOT leaves out: the first, and with it the reasoning
+// that was counted and not shown, which had passed before the first gap.
+func (s *Sample) firstTokens() int64 {
+	if s.Reasoning != nil && s.Answer == nil && s.tokensIn(0) > *s.Reasoning {
+		return s.tokensIn(0)
+	}
+	return 1
+}
+
+// burst says why the times between a request's tokens tell nothing of how they were
+// made, or is "".
+func (s *Sample) burst() string {
+	n, _ := s.OutputTokens()
+	rest := n - s.firstTokens()
+	first, firstOK := s.FirstContent()
+	last, lastOK := s.LastContent()
+	switch {
+	case n <= 1 || !firstOK || !lastOK:
+		return ""
+	case s.ContentChunks() == 1 || rest <= 0:
+		return "all tokens came in one chunk: the time between them can't be told"
+	case s.hidden():
+		return itoa(*s.Reasoning) + " tokens of reasoning were not shown: the time between tokens can't be told"
+	case last-first < fastest*rest:
+		return "all tokens came in a burst within " + itoa(last-first) + " µs: the time between them can't be told"
+	}
+	return ""
+}
+
+// hidden says that tokens of reasoning were counted and not shown, and that the chunks
+// do not say where they stand.
+func (s *Sample) hidden() bool {
+	return s.Reasoning != nil && s.OSL != nil && s.Answer == nil && s.ChunkTokens() <= *s.OSL-*s.Reasoning
 }
 
 // prompt adds the request's prompt tokens a second.
@@ -174,6 +217,9 @@ func (e *series) gaps(s *Sample, busy prefills) {
 		return
 	}
 	hide := s.spreadable()
+	if hide == "" {
+		hide = s.burst()
+	}
 	if hide != "" {
 		e.skip("itl_ms", hide)
 	}
