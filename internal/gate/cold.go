@@ -98,7 +98,7 @@ func promptTokens(s *row.Sample, w *row.Workload) int64 {
 	if s.ISL != nil {
 		return *s.ISL
 	}
-	return asked(s.WantISL, w.ISL)
+	return askedISL(s, w)
 }
 
 // prompts fails a prompt that was sent twice, in this row or in another one. A trace may

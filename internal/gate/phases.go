@@ -42,38 +42,24 @@ func (in *Input) phases() string {
 	}
 	numbers, groups := in.repeatSamples()
 	for _, n := range numbers {
-		untimed := warmups(w, groups[n])
-		if first := warmups(w, groups[numbers[0]]); untimed != first {
-			return count(untimed, "request") + " of repeat " + itoa(n) + " came before the timed ones, and of repeat " + itoa(numbers[0]) + " there were " + itoa(first)
-		}
-		if text := phasesOf(w, n, untimed, groups[n]); text != "" {
+		if text := phasesOf(w, n, groups[n]); text != "" {
 			return text + " (repeat " + itoa(n) + ")"
 		}
 	}
 	return ""
 }
 
-// warmups is how many requests come before the timed ones of a repeat: the warm-up passes
-// of every stream. An open loop without a most of requests has no streams; there it is as
-// many as lead, and all repeats have the same.
-func warmups(w *row.Workload, group []*row.Sample) int64 {
-	if !w.OpenLoop() {
-		return w.Warmup * *w.Load.Concurrency
+// warmups is how many requests come before the timed ones of a repeat: so many a stream,
+// or of an open loop, which has no streams, so many.
+func warmups(w *row.Workload) int64 {
+	if w.OpenLoop() {
+		return w.Warmup
 	}
-	if w.Warmup == 0 {
-		return 0
-	}
-	n := int64(0)
-	for _, s := range group {
-		if s.Phase == row.PhaseTimed || s.Phase == row.PhaseDrain {
-			break
-		}
-		n++
-	}
-	return n
+	return w.Warmup * *w.Load.Concurrency
 }
 
-func phasesOf(w *row.Workload, repeat, untimed int64, group []*row.Sample) string {
+func phasesOf(w *row.Workload, repeat int64, group []*row.Sample) string {
+	untimed := warmups(w)
 	latest := int64(0)
 	for at, s := range group {
 		i := int64(at)

@@ -80,7 +80,7 @@ func lengths(in *Input) Result {
 		if s.ISL == nil || s.OSL == nil {
 			return missing("usage: the server does not say how long prompt and output were", usageMend)
 		}
-		isl.add(*s.ISL, asked(s.WantISL, w.ISL))
+		isl.add(*s.ISL, askedISL(s, w))
 		osl.add(*s.OSL, asked(s.WantOSL, w.OSL))
 	}
 	figures := []Compared{
@@ -127,6 +127,15 @@ func asked(own *int64, all int64) int64 {
 	return all
 }
 
+// askedISL is how long a prompt should have been: a dataset's is a text, and as long as the
+// server says.
+func askedISL(s *row.Sample, w *row.Workload) int64 {
+	if w.Prompts.Kind == row.PromptsDataset && s.WantISL == nil && s.ISL != nil {
+		return *s.ISL
+	}
+	return asked(s.WantISL, w.ISL)
+}
+
 // statedLengths holds the medians and the p99 that the workload of a dataset or a trace
 // states against what its requests asked for; "" where they agree. The workload's are of
 // all that was planned, so only what no draw of them explains is off.
@@ -137,7 +146,7 @@ func statedLengths(w *row.Workload, timed []*row.Sample) string {
 	}
 	var isl, osl []float64
 	for _, s := range timed {
-		isl = append(isl, float64(asked(s.WantISL, w.ISL)))
+		isl = append(isl, float64(askedISL(s, w)))
 		osl = append(osl, float64(asked(s.WantOSL, w.OSL)))
 	}
 	for _, h := range []struct {

@@ -1,5 +1,8 @@
 package row
 
+// OwnTimes is the request rate of a trace whose requests come when its own did.
+const OwnTimes = "trace"
+
 // OpenLoop says whether requests came at times of their own and not as streams fell free.
 func (w *Workload) OpenLoop() bool { return w.Load.RequestRate != nil || w.Load.Concurrency == nil }
 

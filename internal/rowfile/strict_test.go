@@ -340,7 +340,7 @@ func TestValuesThatNoRunWrites(t *testing.T) {
 		{`"gaps": 100000`, `"gaps": 100000, "levels": [{"streams": 0, "gaps": 9, "itl_error_ns": {"p50": 1, "p99": 1, "max": 1}, "ttft_error_ns": {"p50": 1, "p99": 1, "max": -1}}]`,
 			"client.selftest.levels[0].streams: expected at least 1, found 0"},
 		{`"gaps": 100000`, `"gaps": 100000, "measured_at": "yesterday"`, `client.selftest.measured_at: expected a time such as`},
-		{`"request_rate": null`, `"request_rate": "0"`, `rows[0].workload.load.request_rate: expected requests a second above 0, inf, or null, found "0"`},
+		{`"request_rate": null`, `"request_rate": "0"`, `rows[0].workload.load.request_rate: expected requests a second above 0, inf, trace, or null, found "0"`},
 		{`"request_rate": null`, `"request_rate": "fast"`, `rows[0].workload.load.request_rate: expected requests a second above 0`},
 		{`"burstiness": null`, `"burstiness": "-1"`, `rows[0].workload.load.burstiness: expected a number above 0`},
 		{`"sha256": null`, `"sha256": "abc"`, `rows[0].workload.prompts.sha256: expected 64 hex digits, or null`},

@@ -56,7 +56,7 @@ func (s *strict) values(root *node) {
 		s.text(w, path+".workload", "protocol", "passes or sustained", oneOf(row.Passes, row.Sustained))
 		s.text(w.member("prompts"), path+".workload.prompts", "kind", "random, dataset or trace", oneOf(row.PromptsRandom, row.PromptsDataset, row.PromptsTrace))
 		s.text(w.member("prompts"), path+".workload.prompts", "sha256", "64 hex digits, or null", sumForm.MatchString)
-		s.text(w.member("load"), path+".workload.load", "request_rate", "requests a second above 0, inf, or null", isRate)
+		s.text(w.member("load"), path+".workload.load", "request_rate", "requests a second above 0, inf, trace, or null", func(t string) bool { return t == row.OwnTimes || isRate(t) })
 		s.text(w.member("load"), path+".workload.load", "burstiness", "a number above 0, inf, or null", isRate)
 		s.least(w.member("load"), path+".workload.load", "concurrency", 1)
 		s.least(w, path+".workload", "block", 1)

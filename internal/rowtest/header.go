@@ -146,8 +146,11 @@ func workload(o Options, c Cell, seed uint64) row.Workload {
 		Seed:     strconv.FormatUint(seed, 10), Warmup: o.Warmup, Repeats: o.Repeats,
 	}
 	if c.Rate != "" {
-		burstiness := "1"
-		w.Load.RequestRate, w.Load.Burstiness = &c.Rate, &burstiness
+		w.Load.RequestRate = &c.Rate
+		if burstiness := "1"; c.Rate != row.OwnTimes {
+			w.Load.Burstiness = &burstiness
+		}
+		w.Warmup *= connections // requests, since there are no streams
 		if c.Concurrency == 0 {
 			w.Load.Concurrency = nil
 		}

@@ -7,11 +7,18 @@ import (
 	"rowproof/internal/row"
 )
 
+// traceRate is how many requests a second a trace brings, about.
+const traceRate = 8.0
+
 // open plays one repeat of an open loop and tells when it ended: requests come at times
 // of their own until the last timed one has ended.
 func (r *run) open(now int64) int64 {
-	rate, err := strconv.ParseFloat(*r.w.Load.RequestRate, 64)
-	must(err)
+	rate := traceRate
+	if text := *r.w.Load.RequestRate; text != row.OwnTimes {
+		var err error
+		rate, err = strconv.ParseFloat(text, 64)
+		must(err)
+	}
 	limit := int64(1) << 40
 	if c := r.w.Load.Concurrency; c != nil {
 		limit = *c

@@ -126,7 +126,10 @@ func (r *run) make(at int64) *request {
 		isl = isl/2 + r.e.random.Int64N(isl+1)
 		osl = max(2, osl/2+r.e.random.Int64N(osl+1))
 		wantISL, wantOSL := isl, osl
-		s.WantISL, s.WantOSL = &wantISL, &wantOSL
+		s.WantOSL = &wantOSL
+		if r.w.Prompts.Kind == row.PromptsTrace {
+			s.WantISL = &wantISL
+		}
 	}
 	if r.w.Block != nil && r.next > 0 {
 		want := isl / 2 / *r.w.Block * *r.w.Block * r.e.random.Int64N(2)
@@ -139,8 +142,8 @@ func (r *run) make(at int64) *request {
 
 // untimed is how many requests come before the timed ones.
 func (r *run) untimed() int64 {
-	if r.w.Load.Concurrency == nil {
-		return r.w.Warmup * connections
+	if r.w.OpenLoop() {
+		return r.w.Warmup
 	}
 	return r.w.Warmup * *r.w.Load.Concurrency
 }

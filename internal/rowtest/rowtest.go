@@ -17,8 +17,8 @@ import (
 type Cell struct {
 	ISL, OSL, Concurrency int64
 
-	// Rate makes it an open loop of so many requests a second; Concurrency is then the most
-	// under way, 0 for no limit.
+	// Rate makes it an open loop of so many requests a second, or with row.OwnTimes of those
+	// of a trace; Concurrency is then the most under way, 0 for no limit.
 	Rate string
 	// Prompts is "" for random ones. Of a dataset or a trace ISL and OSL are the medians, and
 	// the prompts of a trace have blocks in common.
