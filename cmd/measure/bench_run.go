@@ -132,6 +132,9 @@ func (s *sweep) alone(w *row.Workload, seed *row.SeedColumns) []string {
 		return nil
 	}
 	key := shape{w.ISL, w.OSL}
+	if w.Prompts.Kind == row.PromptsDataset {
+		key = shape{} // one of all rows, whatever each drew
+	}
 	if *w.Load.Concurrency == 1 && seed.DecodeTokPerSec != nil {
 		if s.single == nil {
 			s.single = map[shape]bool{}
