@@ -55,7 +55,7 @@ func BenchmarkRowPages(b *testing.B) {
 					errs[i] = s.writeRow(&measured{
 						Row: &one, Report: r, Key: key, File: "data/rows/x.json", Gates: results, Verdict: gate.Verified, Listed: true,
 						Model: &r.AsItWas.Model, Target: &r.AsItWas.Target,
-					}, samples[0], nil)
+					}, samples[0], &evidence[1], nil)
 				})
 				runtime.ReadMemStats(&after)
 				for _, err := range errs {

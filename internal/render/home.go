@@ -257,7 +257,8 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 	}
 	s.homeTable(w, v, rows, charted, drawn, slots)
 	cells := distinct(rows, func(m *measured) recipeKey { return m.Key.cell() })
-	v.Scope += fmt.Sprintf("%s of %d · %s", format.Plural(len(cells), "cell", "cells"), s.cellCount(w, sc.Model), ranking(len(rows), further(w.rows, sc)))
+	passes, others := further(w.rows, sc)
+	v.Scope += fmt.Sprintf("%s of %d · %s", format.Plural(len(cells), "cell", "cells"), s.cellCount(w, sc.Model), ranking(len(rows), passes, others))
 	v.Serving = s.serving(w)
 	if len(rows) > 0 {
 		v.Measured = newest(rows)
@@ -281,32 +282,42 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 	return s.write(&page{Address: sc.address(), Kind: "home", Section: "", Title: title, Description: description, Wide: true, Main: v})
 }
 
-// further counts the published rows of a scope that stand in no ranking because they
-// were measured in passes.
-func further(rows []*measured, sc scope) int {
-	n := 0
+// further counts the published rows of a scope that stand in no ranking because of their
+// load: those measured in passes, and those of other loads.
+func further(rows []*measured, sc scope) (passes, others int) {
 	for _, m := range rows {
-		if sc.holds(m) && m.Listed && m.Withdrawn == nil && m.Workload.Protocol == row.Passes {
-			n++
+		switch {
+		case !sc.holds(m) || !m.Listed || m.Withdrawn != nil || m.Workload.Ranked():
+		case kindOf(&m.Workload).key != "":
+			others++
+		default:
+			passes++
 		}
 	}
-	return n
+	return passes, others
 }
 
 // ranking says how many rows rank, and where the others stand.
-func ranking(rank, passes int) string {
+func ranking(rank, passes, others int) string {
 	verb := "rank"
 	if rank == 1 {
 		verb = "ranks"
 	}
 	said := format.Plural(rank, "row", "rows") + " " + verb
+	how := "measured in passes"
 	switch {
-	case passes == 1:
-		said += "; 1" + format.NBSP + "more, measured in passes, stands on the recipe pages"
-	case passes > 1:
-		said += "; " + format.Count(int64(passes)) + format.NBSP + "more, measured in passes, stand on the recipe pages"
+	case passes+others == 0:
+		return said
+	case passes == 0:
+		how = "of open loops, traces or other prompts"
+	case others > 0:
+		how = "measured in passes, or of open loops, traces or other prompts"
 	}
-	return said
+	verb = "stand"
+	if passes+others == 1 {
+		verb = "stands"
+	}
+	return said + "; " + format.Count(int64(passes+others)) + format.NBSP + "more, " + how + ", " + verb + " on the recipe pages"
 }
 
 // serving lists the catalogue's models with how many of their recipes have a published

@@ -244,7 +244,7 @@ func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, wit
 		if err != nil {
 			return err
 		}
-		pages = append(pages, func() error { return s.writeRow(m, d.Samples, downloads) })
+		pages = append(pages, func() error { return s.writeRow(m, d.Samples, d.Evidence, downloads) })
 	}
 	errs := make([]error, len(pages))
 	parallel(len(pages), func(i int) { errs[i] = pages[i]() })

@@ -79,26 +79,6 @@ func (m *measured) queueBound() bool {
 	})
 }
 
-// load writes how requests were offered.
-func (m *measured) load() string {
-	l := m.Workload.Load
-	switch {
-	case l.Concurrency != nil:
-		return format.Concurrency(*l.Concurrency)
-	case l.RequestRate != nil:
-		return *l.RequestRate + format.NBSP + "requests/s"
-	}
-	return "load not stated"
-}
-
-// concurrency is 0 for open load.
-func (m *measured) concurrency() int64 {
-	if m.Workload.Load.Concurrency == nil {
-		return 0
-	}
-	return *m.Workload.Load.Concurrency
-}
-
 // perUser is 1000 ÷ TPOT p50: what one user's stream gives, with its interval.
 func (m *measured) perUser() estimate {
 	e := latency(m.Figures.TPOT, p50, m.Missing, "tpot_ms")

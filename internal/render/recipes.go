@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -561,10 +562,14 @@ func launch(r *row.Recipe, weights string, flags []string) string {
 	return wrapped(slices.Concat(docker, []string{r.Runtime.Image}, args), 62)
 }
 
-// benchCommand measures the recipe: the shapes and loads of its rows, else the default.
+// benchCommand measures the recipe: the shapes and loads of its rows that rank or were
+// measured in passes of the same, else the default.
 func benchCommand(k recipeKey, rows []*measured) string {
 	var shapes, loads []string
 	for _, m := range rows {
+		if kindOf(&m.Workload).key != "" {
+			continue
+		}
 		if sh := m.shape().String(); !slices.Contains(shapes, sh) {
 			shapes = append(shapes, sh)
 		}
@@ -584,41 +589,64 @@ func benchCommand(k recipeKey, rows []*measured) string {
 		"--output", strings.ReplaceAll(k.String(), "/", "-")}, 62)
 }
 
-// rowTables are a recipe's rows, a table a shape.
+// rowTables are a recipe's rows, a table a shape and kind of load: loads of two kinds
+// answer two questions.
 func (s *site) rowTables(id, title string, rows []*measured) []rowTable {
-	shapes := sortedShapes(rows)
 	var tables []rowTable
-	for _, sh := range shapes {
+	for _, sh := range sortedShapes(rows) {
 		of := slices.DeleteFunc(slices.Clone(rows), func(m *measured) bool { return m.shape() != sh })
-		slices.SortStableFunc(of, func(a, b *measured) int {
-			return cmp.Or(cmp.Compare(a.concurrency(), b.concurrency()), cmp.Compare(b.Report.MeasuredAt, a.Report.MeasuredAt))
-		})
-		t := rowTable{ID: id + "-" + sh.slug(), Name: sh.String(), Label: "Rows of " + title + ", " + sh.String()}
-		t.Heads = []column{
-			newColumn("Per GPU", "output tok/s", of, (*measured).perGPU),
-			newColumn("Per user", "tok/s", of, (*measured).perUser),
-			latencyColumn("TTFT p50", "ttft_ms", p50, of, ttft),
-			latencyColumn("TTFT p99", "ttft_ms", p99, of, ttft),
-			latencyColumn("ITL p50", "itl_ms", p50, of, itl),
-			latencyColumn("ITL p99", "itl_ms", p99, of, itl),
-		}
-		if slices.ContainsFunc(of, func(m *measured) bool { return !decodeIsPerGPU(m) }) {
-			t.Heads = append(t.Heads, newColumn("Decode", "tok/s", of, func(m *measured) estimate { return m.rate(m.Figures.DecodeTokPerSec, "decode_tok_s") }))
-		}
-		t.More = more(len(t.Heads) + 1) // beside the load and the first figure
-		var missing letters
-		for _, m := range of {
-			r := tableRow{ID: m.ID, Address: m.address(), Load: m.load(), Exact: strconv.FormatInt(m.concurrency(), 10), Sign: m.sign(), Verdict: m.sign(), Date: format.Date(m.Report.MeasuredAt), Roof: m.roofFigure(&missing)}
-			r.Passes = m.Workload.Protocol == row.Passes
-			for i := range t.Heads {
-				r.Figures = append(r.Figures, t.Heads[i].figure(m, &missing))
+		for i, kind := range kindsOf(of) {
+			t := s.rowTable(slices.DeleteFunc(slices.Clone(of), func(m *measured) bool { return kindOf(&m.Workload) != kind }), kind)
+			t.ID = id + "-" + sh.slug()
+			if i > 0 {
+				t.ID += "-" + strconv.Itoa(i+1)
 			}
-			t.Rows = append(t.Rows, r)
+			t.Label = "Rows of " + title + ", " + t.Name
+			tables = append(tables, t)
 		}
-		t.Reasons = missing.Reasons()
-		tables = append(tables, t)
 	}
 	return tables
+}
+
+// rowTable is a ladder of loads: of streams, or of requests a second.
+func (s *site) rowTable(of []*measured, kind ladderKind) rowTable {
+	slices.SortStableFunc(of, byLoad)
+	t := rowTable{Name: shapeWords(&of[0].Workload)}
+	if kind.words != "" {
+		t.Name += ", " + kind.words
+	}
+	if kind.open {
+		t.Heads = append(t.Heads, newColumn("Completed", "requests/s", of, func(m *measured) estimate { return m.rate(m.Figures.RequestPerSec, "request_s") }))
+	}
+	t.Heads = append(t.Heads,
+		newColumn("Per GPU", "output tok/s", of, (*measured).perGPU),
+		newColumn("Per user", "tok/s", of, (*measured).perUser),
+		latencyColumn("TTFT p50", "ttft_ms", p50, of, ttft),
+		latencyColumn("TTFT p99", "ttft_ms", p99, of, ttft),
+		latencyColumn("ITL p50", "itl_ms", p50, of, itl),
+		latencyColumn("ITL p99", "itl_ms", p99, of, itl),
+	)
+	if slices.ContainsFunc(of, func(m *measured) bool { return !decodeIsPerGPU(m) }) {
+		t.Heads = append(t.Heads, newColumn("Decode", "tok/s", of, func(m *measured) estimate { return m.rate(m.Figures.DecodeTokPerSec, "decode_tok_s") }))
+	}
+	t.More = more(len(t.Heads) + 1) // beside the load and the first figure
+	var missing letters
+	for _, m := range of {
+		r := tableRow{ID: m.ID, Address: m.address(), Load: m.load(), Exact: strconv.FormatInt(m.concurrency(), 10), Sign: m.sign(), Verdict: m.sign(), Date: format.Date(m.Report.MeasuredAt), Roof: m.roofFigure(&missing)}
+		if kind.open {
+			r.Exact = format.Exact(m.offered())
+			if math.IsInf(m.offered(), 1) {
+				r.Exact = "1e300" // sorts behind every rate
+			}
+		}
+		r.Passes = m.Workload.Protocol == row.Passes
+		for i := range t.Heads {
+			r.Figures = append(r.Figures, t.Heads[i].figure(m, &missing))
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	t.Reasons = missing.Reasons()
+	return t
 }
 
 func more(columns int) string {

@@ -32,6 +32,8 @@ type rowView struct {
 	Reasons    []dash
 	Gauge      gaugeView
 	Histogram  histogramView
+	Offered    []fact // how requests came and how long they were, where it is not the usual load
+	Client     *clientView
 	Gates      []gateView
 	Labels     []labelView
 	Recipe     []fact // as it was
@@ -110,21 +112,23 @@ type histogramView struct {
 	Note  string
 }
 
-// writeRow draws the page of one row; samples are those of the row.
-func (s *site) writeRow(m *measured, samples []row.Sample, downloads []download) error {
+// writeRow draws the page of one row; samples and evidence are those of the row.
+func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, downloads []download) error {
 	v := &rowView{
 		ID:        m.ID,
 		Model:     m.modelName(),
 		ModelLink: "recipes/" + m.Key.Model + "/",
 		Cell:      m.targetName() + " · " + s.strategyName(m.Key.Strategy),
 		CellLink:  "recipes/" + m.Key.Model + "/#" + m.Key.anchor(),
-		Load:      m.shape().String() + ", " + m.load(),
+		Load:      shapeWords(&m.Workload) + ", " + m.load(),
 		Workload:  workload(&m.Workload),
 		Sign:      m.sign(),
 		Verdict:   verdict(m),
 		Notes:     s.notes(m),
 		Gauge:     s.decodeGauge(m, "roof"),
 		Histogram: histogram(m, samples),
+		Offered:   offeredFacts(m),
+		Client:    newClientView(m, ev),
 		Gates:     gateViews(m.Gates),
 		Labels:    labels(m.Report),
 		Receipt:   receiptFacts(m),
@@ -191,7 +195,10 @@ func (s *site) notes(m *measured) []string {
 	if m.queueBound() {
 		notes = append(notes, "Queue-bound: fewer streams were served at once than were offered, so the row stands in no front.")
 	}
-	if m.Workload.Protocol == row.Passes {
+	switch words := kindOf(&m.Workload).words; {
+	case words != "":
+		notes = append(notes, capital(words)+": the row stands in no front and no ranking, which are of streams kept full with fresh random prompts.")
+	case m.Workload.Protocol == row.Passes:
 		notes = append(notes, "Measured in passes: the row stands in no ranking, which are of sustained rows.")
 	}
 	return notes
@@ -218,6 +225,9 @@ func (s *site) olderRecipe(m *measured) bool {
 	if target, ok := s.today.Target(m.Key.Target); ok {
 		a, b := *target, was.Target
 		a.Sources, b.Sources = nil, nil
+		// What somebody measured of the device bounds nothing either.
+		a.MeasuredCopyGBs, b.MeasuredCopyGBs = "", ""
+		a.MeasuredAllReduceGBs, b.MeasuredAllReduceGBs = nil, nil
 		return differ(a, b)
 	}
 	return false
@@ -314,14 +324,6 @@ func receiptFacts(m *measured) []fact {
 		numa = format.Count(*r.Host.NUMABalancing)
 	}
 	add("NUMA balancing", numa, "host.numa_balancing")
-	add("Stamps", m.Report.Client.Stamps, "client.stamps")
-	if st := m.Report.Client.Selftest; st != nil {
-		facts = append(facts, fact{Name: "Client's own error", Text: fmt.Sprintf("ITL p50 %s, p99 %s, at %s",
-			format.Quantity(format.Prose(float64(st.ITLErrorNS.P50)/1e3), "µs"), format.Quantity(format.Prose(float64(st.ITLErrorNS.P99)/1e3), "µs"),
-			format.Plural(int(st.Streams), "stream", "streams"))})
-	} else {
-		add("Client's own error", "", "client.selftest")
-	}
 	add("Tool", strings.TrimSpace("measure "+m.Report.Tool.Version+" "+m.Report.Tool.Revision), "tool")
 	return facts
 }

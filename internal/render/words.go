@@ -6,7 +6,6 @@ import (
 
 	"rowproof/internal/gate"
 	"rowproof/internal/render/format"
-	"rowproof/internal/row"
 )
 
 // span is a part of a sentence.
@@ -128,18 +127,6 @@ func capital(s string) string {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-// workload in words: protocol, prompts, sampling.
-func workload(w *row.Workload) string {
-	prompts := w.Prompts.State + " " + w.Prompts.Kind + " prompts"
-	if w.Prompts.SharedPrefix > 0 {
-		prompts += fmt.Sprintf(", %s shared", format.Plural(int(w.Prompts.SharedPrefix), "token", "tokens"))
-	}
-	if w.Protocol == row.Sustained {
-		return "streams kept full (sustained), " + prompts
-	}
-	return "in passes, " + prompts
 }
 
 // quoted writes arguments as a shell takes them.
