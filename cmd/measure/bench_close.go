@@ -205,18 +205,17 @@ func (s *sweep) likelyRecipe(r *row.Receipt) string {
 // mean batch of a replica that the rate implies and half the output in the cache; nil
 // where recipe, figure or ceiling is missing.
 func ofRoof(a *row.AsItWas, r *row.Row) *float64 {
-	if a == nil || len(a.Recipe.Pools) != 1 || r.Figures.TPOT == nil || r.Figures.TPOT.P50 == nil || r.Figures.OutputTokPerSec == nil {
+	if a == nil || r.Figures.TPOT == nil || r.Figures.TPOT.P50 == nil || r.Figures.OutputTokPerSec == nil {
 		return nil
 	}
-	pool := a.Recipe.Pools[0]
+	q, replicas, why := a.Recipe.Roof(&a.Model, &a.Target)
+	if why != "" {
+		return nil
+	}
 	tpot := *r.Figures.TPOT.P50
-	batch := *r.Figures.OutputTokPerSec * tpot / 1000 / float64(max(1, pool.Count*pool.DP))
-	target := a.Target
-	target.Count = max(1, pool.TP*pool.PP)
-	answer := roofline.Ceiling(roofline.Query{
-		Model: &a.Model, Target: &target, WeightDtype: a.Recipe.Weights.Dtype, KVDtype: a.Recipe.KVDtype,
-		Batch: max(1, int64(batch)), Context: r.Workload.ISL + r.Workload.OSL/2, TP: target.Count,
-	})
+	batch := *r.Figures.OutputTokPerSec * tpot / 1000 / float64(replicas)
+	q.Batch, q.Context = max(1, int64(batch)), r.Workload.ISL+r.Workload.OSL/2
+	answer := roofline.Ceiling(q)
 	if answer.DecodeStepMS == nil {
 		return nil
 	}

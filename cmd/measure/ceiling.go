@@ -213,7 +213,7 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 		return append(problems, call.recipe+": not computable: "+why)
 	}
 	q := &call.query
-	q.Model, q.Target, q.TP = base.Model, base.Target, base.TP
+	q.Model, q.Target, q.TP, q.PP = base.Model, base.Target, base.TP, base.PP
 	q.WeightDtype, q.KVDtype, q.NoMulticast = base.WeightDtype, base.KVDtype, base.NoMulticast
 	return problems
 }

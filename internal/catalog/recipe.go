@@ -258,6 +258,18 @@ func checkFlags(o *object, r *row.Recipe) {
 	if len(r.Pools) != 1 {
 		return
 	}
+	experts := []string{"--expert-parallel-size", "--ep-size", "--ep"}
+	if r.Engine.Name == "vllm" { // it has no size: the experts are over all devices that share a layer
+		all := r.Pools[0].TP * r.Pools[0].DP
+		_, on := value("--enable-expert-parallel")
+		switch ep := r.Pools[0].EP; {
+		case on && ep != all:
+			say("pools say ep %d, but --enable-expert-parallel shares experts over tp × dp; ep %d is accepted", ep, all)
+		case !on && ep > 1:
+			say("pools say ep %d, but no flag shares experts; --enable-expert-parallel with ep %d is accepted", ep, all)
+		}
+		experts = nil
+	}
 	for _, size := range []struct {
 		what  string
 		value int64
@@ -266,7 +278,11 @@ func checkFlags(o *object, r *row.Recipe) {
 		{"tp", r.Pools[0].TP, []string{"--tensor-parallel-size", "-tp", "--tp", "--tp-size"}},
 		{"pp", r.Pools[0].PP, []string{"--pipeline-parallel-size", "-pp", "--pp", "--pp-size"}},
 		{"dp", r.Pools[0].DP, []string{"--data-parallel-size", "-dp", "--dp", "--dp-size"}},
+		{"ep", r.Pools[0].EP, experts},
 	} {
+		if size.flags == nil {
+			continue
+		}
 		got, ok := value(size.flags...)
 		if !ok {
 			got = "1"

@@ -19,7 +19,7 @@ func readTarget(f *file, data []byte, id string) *roofline.Target {
 	}
 	o := f.object(n, "", "name", "vendor", "device", "architecture", "count", "memory_gb", "memory_bytes",
 		"bandwidth_gb_s", "peak_tflops", "link_gb_s", "link_peer_gb_s", "link_reduces", "board_w",
-		"measured_copy_gb_s", "max_memory_clock_mhz", "sources")
+		"measured_copy_gb_s", "measured_allreduce_gb_s", "max_memory_clock_mhz", "sources")
 	t.Name = o.text("name")
 	t.Vendor = o.text("vendor")
 	t.Device = o.text("device")
@@ -48,6 +48,16 @@ func readTarget(f *file, data []byte, id string) *roofline.Target {
 	figure("link_reduces", func() { t.LinkReduces = o.flag("link_reduces") })
 	figure("board_w", func() { t.BoardW = o.decimal("board_w") })
 	figure("measured_copy_gb_s", func() { t.MeasuredCopyGBs = o.decimal("measured_copy_gb_s") })
+	figure("measured_allreduce_gb_s", func() {
+		t.MeasuredAllReduceGBs = map[string]roofline.Decimal{}
+		for _, e := range o.entries("measured_allreduce_gb_s") {
+			if n, err := strconv.ParseInt(strings.TrimPrefix(e.key.Value, "x"), 10, 64); err != nil || n < 2 || e.key.Value != "x"+strconv.FormatInt(n, 10) {
+				o.problem(e.key, "measured_allreduce_gb_s.%s is not a count of devices; x2 and more are accepted", e.key.Value)
+				continue
+			}
+			t.MeasuredAllReduceGBs[e.key.Value] = o.number(e.value, "measured_allreduce_gb_s."+e.key.Value)
+		}
+	})
 	figure("max_memory_clock_mhz", func() { t.MaxMemoryClockMHz = o.whole("max_memory_clock_mhz", 1) })
 	t.Sources = o.sources(needed...)
 

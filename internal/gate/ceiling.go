@@ -165,25 +165,15 @@ func (in *Input) hitsAreZero() bool {
 // context. Rounding down lowers the roof's time, so it never fails a row unjustly.
 func query(in *Input) (q roofline.Query, replicas int64, why string) {
 	was, f, w := in.Report.AsItWas, &in.Row.Figures, &in.Row.Workload
-	pools := was.Recipe.Pools
-	if len(pools) != 1 {
-		return q, 0, "a roof for " + count(int64(len(pools)), "pool") + ": only one pool of equal replicas can be computed"
+	if q, replicas, why = was.Recipe.Roof(&was.Model, &was.Target); why != "" {
+		return q, 0, why
 	}
-	replicas = max(1, pools[0].Count*pools[0].DP)
 	batch := 1.0
 	if f.TPOT != nil {
 		batch = *f.OutputTokPerSec * *f.TPOT.P50 / 1000 / float64(replicas)
 	}
-	target := was.Target
-	shards := max(1, pools[0].TP*pools[0].PP)
-	target.Count = shards
-	q = roofline.Query{
-		Model: &was.Model, Target: &target,
-		WeightDtype: was.Recipe.Weights.Dtype, KVDtype: was.Recipe.KVDtype,
-		Batch: max(1, int64(batch)), Context: w.ISL + w.OSL/2,
-		ISL: w.ISL, OSL: w.OSL, Concurrency: max(1, int64(batch)), TP: shards,
-		NoMulticast: was.Recipe.MulticastOff(),
-	}
+	q.Batch, q.Context = max(1, int64(batch)), w.ISL+w.OSL/2
+	q.ISL, q.OSL, q.Concurrency = w.ISL, w.OSL, q.Batch
 	if c := &in.Row.Counts; c.CachedTokens != nil && c.Completed > 0 {
 		// Of the least prefill that any request can have had: the mean, rounded up.
 		q.Cached = min((*c.CachedTokens+c.Completed-1)/c.Completed, w.ISL-1)

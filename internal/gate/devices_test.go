@@ -39,6 +39,8 @@ func TestRowsOfSeveralDevices(t *testing.T) {
 		{"dp 2", row.Pool{DP: 2}, "2 GPUs"},
 		{"tp 2, dp 2", row.Pool{TP: 2, DP: 2}, "4 GPUs"},
 		{"tp 4, dp 2", row.Pool{TP: 4, DP: 2}, "8 GPUs"},
+		{"pp 2", row.Pool{PP: 2}, "2 GPUs"},
+		{"tp 2, pp 2, dp 2", row.Pool{TP: 2, PP: 2, DP: 2}, "8 GPUs"},
 		{"tp 2, dp 2, ep 4", row.Pool{TP: 2, DP: 2, EP: 4}, "4 GPUs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

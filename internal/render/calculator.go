@@ -292,7 +292,7 @@ func (v *calculator) results(models map[string]*roofline.Model, targets map[stri
 var inputNames = [roofline.PackedSlots]string{
 	roofline.SlotBatch: "batch", roofline.SlotContext: "context", roofline.SlotISL: "prompt length",
 	roofline.SlotCached: "cached prompt tokens", roofline.SlotOSL: "output length", roofline.SlotConcurrency: "concurrency",
-	roofline.SlotTP: "devices", roofline.SlotReadParams: "read parameters", roofline.SlotTotalParams: "parameters",
+	roofline.SlotTP: "devices", roofline.SlotPP: "stages", roofline.SlotReadParams: "read parameters", roofline.SlotTotalParams: "parameters",
 	roofline.SlotLayerParams: "parameters of the layers", roofline.SlotHeadParams: "parameters of the head",
 	roofline.SlotLayers: "layers", roofline.SlotHidden: "hidden size", roofline.SlotKVShards: "key-value heads",
 	roofline.SlotWeightResident: "size of the weights", roofline.SlotWeightRead: "size of the weights",

@@ -24,28 +24,16 @@ type roof struct {
 	Missing string    // why there is none; the figures are then 0
 }
 
-// query is what the row's recipe says of model and target.
-func (m *measured) query() roofline.Query {
-	q := roofline.Query{Model: m.Model, Target: m.Target, Batch: 1}
-	if a := m.Report.AsItWas; a != nil {
-		q.WeightDtype, q.KVDtype = a.Recipe.Weights.Dtype, a.Recipe.KVDtype
-		q.NoMulticast = a.Recipe.MulticastOff()
-		if len(a.Recipe.Pools) == 1 {
-			q.TP = a.Recipe.Pools[0].TP
-		}
+// query is the ceiling question of one replica of the row's recipe; replicas share the
+// row's load.
+func (m *measured) query() (q roofline.Query, replicas int64, why string) {
+	a := m.Report.AsItWas
+	if a == nil || m.Model == nil || m.Target == nil {
+		return q, 0, "the run named no recipe"
 	}
-	return q
-}
-
-// replicas is how many copies of the model share the row's load.
-func (m *measured) replicas() float64 {
-	n := int64(0)
-	if a := m.Report.AsItWas; a != nil {
-		for _, p := range a.Recipe.Pools {
-			n += p.Count * p.DP
-		}
-	}
-	return float64(max(n, 1))
+	q, replicas, why = a.Recipe.Roof(m.Model, m.Target)
+	q.Batch = 1
+	return q, replicas, why
 }
 
 // decodeRoof computes the row's share of its hard roof. The batch is Little's law, not
@@ -58,18 +46,18 @@ func (m *measured) decodeRoof() roof {
 	if m.Figures.OutputTokPerSec == nil {
 		return roof{Missing: m.rate(nil, "output_tok_s").Reason}
 	}
-	if m.Model == nil || m.Target == nil {
-		return roof{Missing: "the run named no recipe"}
+	q, replicas, why := m.query()
+	if why != "" {
+		return roof{Missing: why}
 	}
 	if sp := m.speculation(); sp != "" {
 		return roof{Missing: "speculation by " + sp + " changes what a step yields"}
 	}
-	q := m.query()
 	if why := roofline.Ceiling(q).Missing["decode_step_ms"]; why != "" {
 		return roof{Missing: why}
 	}
 	r := roof{TPOT: *d.P50}
-	r.Batch = math.Max(1, *m.Figures.OutputTokPerSec**d.Mean/1e3/m.replicas())
+	r.Batch = math.Max(1, *m.Figures.OutputTokPerSec**d.Mean/1e3/float64(replicas))
 	r.Context = float64(m.Workload.ISL) + float64(m.Workload.OSL)/2
 	in := roofline.Pack(q)
 	in[roofline.SlotBatch], in[roofline.SlotContext] = r.Batch, r.Context
@@ -129,10 +117,14 @@ func (s *site) recipeGauges(rows []*measured, id string) []gaugeView {
 			one = m
 		}
 	}
-	if one == nil || one.Model == nil || one.Target == nil {
+	if one == nil {
 		return nil
 	}
-	in := roofline.Pack(one.query())
+	q, _, why := one.query()
+	if why != "" {
+		return nil
+	}
+	in := roofline.Pack(q)
 	out := roofline.CeilingPacked(in)
 	var views []gaugeView
 	if d := one.Figures.TPOT; d != nil && d.P50 != nil && *d.P50 > 0 && one.speculation() == "" {
@@ -140,7 +132,7 @@ func (s *site) recipeGauges(rows []*measured, id string) []gaugeView {
 		spec := chart.GaugeSpec{ID: id + "-decode", Name: "Decode, " + one.load(), Of: "the empty-context roof", Figure: format.Quantity(format.Prose(rate), "tok/s")}
 		note := ""
 		if hard := out[roofline.OutDecodeTokPerSecHard]; math.IsNaN(hard) {
-			spec.Missing = reason(one.query(), "decode_tok_s")
+			spec.Missing = reason(q, "decode_tok_s")
 		} else {
 			share := rate / hard * 100
 			spec.Percent, spec.Roof = &share, format.Quantity(format.Prose(hard), "tok/s")
@@ -155,7 +147,7 @@ func (s *site) recipeGauges(rows []*measured, id string) []gaugeView {
 			Figure: format.Quantity(format.Prose(*d.P50), "ms") + " TTFT p50"}
 		note := ""
 		if hard := out[roofline.OutPrefillHardMS]; math.IsNaN(hard) {
-			spec.Missing = reason(one.query(), "prefill_ms")
+			spec.Missing = reason(q, "prefill_ms")
 		} else {
 			share := hard / *d.P50 * 100
 			spec.Percent, spec.Roof = &share, format.Quantity(format.Prose(hard), "ms")

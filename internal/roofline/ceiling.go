@@ -19,8 +19,7 @@ func CeilingPacked(in []float64) []float64 {
 		out[i] = nan
 	}
 	out[OutBinding], out[OutPrefillBinding] = BindingNone, BindingNone
-	tp := in[SlotTP]
-	if !(tp >= 1) || !(in[SlotBatch] > 0) || !(in[SlotContext] >= 0) {
+	if !(in[SlotTP] >= 1) || !(in[SlotPP] >= 1) || !(in[SlotBatch] > 0) || !(in[SlotContext] >= 0) {
 		return out
 	}
 	decode(in, out)
@@ -39,33 +38,56 @@ func CeilingPacked(in []float64) []float64 {
 // the activations over the links. What can overlap is not added: the hard roof is the
 // greatest of the three. In a dense model the expected step is the hard one. Serial is
 // what a step costs when attention waits for the matrices.
+//
+// In a pipeline a token passes all stages in turn, so a step takes what one sequence alone
+// takes on the devices of a stage, however many stages there are; nor can it take less
+// than all the step's work spread over all devices. The greater is hard. Expected is with
+// the sequences in as many groups as stages, each group reading every stage's weights.
 func decode(in, out []float64) {
-	b, tp := in[SlotBatch], in[SlotTP]
-	bandwidth := in[SlotBandwidth] * tp
-	kv := float64(float64(b*in[SlotContext]) * in[SlotKVPerToken] * copies(in))
-	weights := in[SlotWeightRead]
-	out[OutKVBytesRead] = kv
-	out[OutWeightBytesRead] = weights
-	out[OutReadBytesPerStep] = weights + kv
+	b, pp := in[SlotBatch], in[SlotPP]
+	out[OutKVBytesRead] = float64(float64(b*in[SlotContext]) * in[SlotKVPerToken] * copies(in))
+	out[OutWeightBytesRead] = in[SlotWeightRead]
+	out[OutReadBytesPerStep] = in[SlotWeightRead] + out[OutKVBytesRead]
 
-	weightTime := weights / bandwidth
-	kvTime := kv / bandwidth
-	memory := (weights + kv) / bandwidth
-	compute := float64(float64(2*b)*in[SlotLayerParams])/(in[SlotPeakLayers]*tp) +
-		float64(float64(2*b)*in[SlotHeadParams])/(in[SlotPeakHead]*tp)
-	compute += float64(float64(b*in[SlotContext])*in[SlotAttentionFLOPs]) / (in[SlotPeakAttention] * tp)
-	communication := allReduces(in, b)
-
-	out[OutMemoryMS] = memory * 1e3
-	out[OutComputeMS] = compute * 1e3
-	out[OutCommunicationMS] = communication * 1e3
-	hard, binding := greatest(memory, compute, communication)
+	all := stepOf(in, b, in[SlotTP]*pp)
+	all.communication = allReduces(in, b) / pp
+	group := all
+	if pp > 1 {
+		alone := stepOf(in, 1, in[SlotTP])
+		all.memory = larger(all.memory, alone.memory)
+		all.compute = larger(all.compute, alone.compute)
+		all.communication = larger(all.communication, alone.communication)
+		group = stepOf(in, larger(b/pp, 1), in[SlotTP])
+	}
+	out[OutMemoryMS] = all.memory * 1e3
+	out[OutComputeMS] = all.compute * 1e3
+	out[OutCommunicationMS] = all.communication * 1e3
+	hard, binding := greatest(all.memory, all.compute, all.communication)
+	expected, _ := greatest(group.memory, group.compute, group.communication)
 	out[OutBinding] = binding
 	out[OutDecodeStepHardMS] = hard * 1e3
-	out[OutDecodeStepExpectedMS] = hard * 1e3
-	out[OutDecodeStepSerialMS] = larger(kvTime+larger(compute, weightTime), communication) * 1e3
+	out[OutDecodeStepExpectedMS] = expected * 1e3
+	out[OutDecodeStepSerialMS] = larger(group.kv+larger(group.compute, group.weights), group.communication) * 1e3
 	out[OutDecodeTokPerSecHard] = b / hard
-	out[OutDecodeTokPerSecExpected] = b / hard
+	out[OutDecodeTokPerSecExpected] = b / expected
+}
+
+// times of one decode step, in seconds.
+type times struct{ weights, kv, memory, compute, communication float64 }
+
+// stepOf is what a step of b sequences takes with the work spread over so many devices.
+func stepOf(in []float64, b, devices float64) times {
+	bandwidth := in[SlotBandwidth] * devices
+	kv := float64(float64(b*in[SlotContext]) * in[SlotKVPerToken] * copies(in))
+	compute := float64(float64(2*b)*in[SlotLayerParams])/(in[SlotPeakLayers]*devices) +
+		float64(float64(2*b)*in[SlotHeadParams])/(in[SlotPeakHead]*devices)
+	compute += float64(float64(b*in[SlotContext])*in[SlotAttentionFLOPs]) / (in[SlotPeakAttention] * devices)
+	return times{
+		weights: in[SlotWeightRead] / bandwidth,
+		kv:      kv / bandwidth,
+		memory:  (in[SlotWeightRead] + kv) / bandwidth,
+		compute: compute, communication: allReduces(in, b),
+	}
 }
 
 // copies is how many times each cached key and value is kept: a cache of k heads splits
@@ -98,28 +120,32 @@ func allReduces(in []float64, tokens float64) float64 {
 	return 2 * in[SlotLayers] * share * message / link
 }
 
-// prefill bounds one prompt read in a single pass, of which Cached tokens come from the
-// prefix cache: only the last token goes through the head.
+// prefill bounds one prompt of which Cached tokens come from the prefix cache: only the
+// last token goes through the head. It is expected to be read in a single pass, which
+// takes the stages of a pipeline in turn; cut into chunks, which follow each other through
+// the stages, it can at best keep all of them busy.
 func prefill(in, out []float64) {
-	tp := in[SlotTP]
+	stage := in[SlotTP]
+	all := stage * in[SlotPP]
 	fresh := in[SlotISL] - in[SlotCached]
-	compute := prefillCompute(in)
-	memory := in[SlotWeightRead] / (in[SlotBandwidth] * tp)
-	hard, binding := greatest(memory, compute, allReduces(in, fresh))
+	memory := in[SlotWeightRead] / (in[SlotBandwidth] * stage) // each chunk passes every stage
+	communication := allReduces(in, fresh)
+	hard, binding := greatest(memory, prefillCompute(in, all), communication/in[SlotPP])
+	expected, _ := greatest(memory, prefillCompute(in, stage), communication)
 	out[OutPrefillBinding] = binding
 	out[OutPrefillHardMS] = hard * 1e3
-	out[OutPrefillExpectedMS] = hard * 1e3
+	out[OutPrefillExpectedMS] = expected * 1e3
 }
 
-// prefillCompute is the time of a prompt's arithmetic over the peaks, in seconds. Each
-// new token attends to the cached prefix, to those before it and to itself.
-func prefillCompute(in []float64) float64 {
-	tp := in[SlotTP]
+// prefillCompute is the time of a prompt's arithmetic over the peaks of so many devices,
+// in seconds. Each new token attends to the cached prefix, to those before it and to
+// itself.
+func prefillCompute(in []float64, devices float64) float64 {
 	fresh := in[SlotISL] - in[SlotCached]
-	t := float64(2*in[SlotLayerParams]*fresh) / (in[SlotPeakLayers] * tp)
-	t += float64(2*in[SlotHeadParams]) / (in[SlotPeakHead] * tp)
+	t := float64(2*in[SlotLayerParams]*fresh) / (in[SlotPeakLayers] * devices)
+	t += float64(2*in[SlotHeadParams]) / (in[SlotPeakHead] * devices)
 	pairs := float64(fresh*in[SlotCached]) + float64(fresh*(fresh+1))/2
-	t += float64(in[SlotAttentionFLOPs]*pairs) / (in[SlotPeakAttention] * tp)
+	t += float64(in[SlotAttentionFLOPs]*pairs) / (in[SlotPeakAttention] * devices)
 	return t
 }
 
@@ -127,25 +153,24 @@ func prefillCompute(in []float64) float64 {
 // its prefill and OSL−1 decode steps (prefill yields the first token), each sharing the
 // weights with at most C−1 others; neither arithmetic nor memory can be over-booked.
 func serving(in, out []float64) {
-	tp, c, osl := in[SlotTP], in[SlotConcurrency], in[SlotOSL]
+	devices, c, osl := in[SlotTP]*in[SlotPP], in[SlotConcurrency], in[SlotOSL]
 	steps := osl - 1
 	context := in[SlotISL] + osl/2 // the mean over the steps: ISL+1 … ISL+OSL−1
-	step := float64(2*in[SlotLayerParams])/(in[SlotPeakLayers]*tp) +
-		float64(2*in[SlotHeadParams])/(in[SlotPeakHead]*tp)
-	step += float64(context*in[SlotAttentionFLOPs]) / (in[SlotPeakAttention] * tp)
-	compute := prefillCompute(in) + float64(steps*step)
+	step := float64(2*in[SlotLayerParams])/(in[SlotPeakLayers]*devices) +
+		float64(2*in[SlotHeadParams])/(in[SlotPeakHead]*devices)
+	step += float64(context*in[SlotAttentionFLOPs]) / (in[SlotPeakAttention] * devices)
+	compute := prefillCompute(in, devices) + float64(steps*step)
 	bytes := in[SlotWeightRead]/c + float64(context*in[SlotKVPerToken]*copies(in))
-	memory := steps * bytes / (in[SlotBandwidth] * tp)
+	memory := steps * bytes / (in[SlotBandwidth] * devices)
 	request, _ := greatest(memory, compute, 0)
 	out[OutServingTokPerSec] = osl / request
-	out[OutServingTokPerSecPerGPU] = osl / request / tp
+	out[OutServingTokPerSecPerGPU] = osl / request / devices
 }
 
 // room says what fits: the weights, and beside them the cache of each sequence at its
 // full length, with nothing else resident.
 func room(in, out []float64) {
-	tp := in[SlotTP]
-	memory := float64(in[SlotMemory] * tp)
+	memory := float64(in[SlotMemory] * in[SlotTP] * in[SlotPP])
 	weights := in[SlotWeightResident]
 	token := in[SlotKVPerToken] * copies(in)
 	need := weights + float64(float64(in[SlotBatch]*in[SlotContext])*token)
@@ -367,6 +392,12 @@ func layout(q Query) string {
 	switch {
 	case q.TP < 1:
 		return "tp " + itoa(q.TP) + ": at least 1 device computes"
+	case q.PP < 1:
+		return "pp " + itoa(q.PP) + ": at least 1 stage computes"
+	case q.PP > 1 && q.TP*q.PP > q.Target.Count:
+		return "tp " + itoa(q.TP) + " × pp " + itoa(q.PP) + ": the target has " + plural(q.Target.Count, "device")
+	case q.PP > q.Model.Architecture.count():
+		return "pp " + itoa(q.PP) + ": the model has " + plural(q.Model.Architecture.count(), "layer")
 	case q.TP > q.Target.Count:
 		return "tp " + itoa(q.TP) + ": the target has " + plural(q.Target.Count, "device")
 	}

@@ -9,21 +9,28 @@ import (
 // a person would on paper: the roof that binds, and what follows for the reader.
 func Formula(in []float64) string {
 	out := CeilingPacked(in)
-	b, tp := in[SlotBatch], in[SlotTP]
+	b, devices := in[SlotBatch], in[SlotTP]*in[SlotPP]
+	if alone := stepOf(in, 1, in[SlotTP]); in[SlotPP] > 1 && passes(out, alone) {
+		one := make([]float64, len(in))
+		copy(one, in)
+		one[SlotBatch], one[SlotPP] = 1, 1
+		return "a token passes " + Number(in[SlotPP]) + " stages in turn, alone " + Formula(one) +
+			"; " + Number(b) + " sequences at most as often = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
+	}
 	switch out[OutBinding] {
 	case BindingMemory:
 		bytes := gigabytes(out[OutWeightBytesRead]) + " weights"
 		if out[OutKVBytesRead] > 0 {
 			bytes = "(" + bytes + " + " + gigabytes(out[OutKVBytesRead]) + " KV)"
 		}
-		return sequences(b) + devices(tp) + given(in[SlotBandwidth]/1e9) + " GB/s ÷ " + bytes +
+		return sequences(b) + timesOf(devices) + given(in[SlotBandwidth]/1e9) + " GB/s ÷ " + bytes +
 			" = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
 	case BindingCompute:
 		s := "2 × " + Number(b) + " × " + billions(in[SlotReadParams]) + " parameters"
 		if in[SlotContext] > 0 {
 			s = "(" + s + " + " + tera(float64(float64(b*in[SlotContext])*in[SlotAttentionFLOPs])) + "FLOP attention)"
 		}
-		return s + " at " + devices(tp) + peaks(in) + " = " + Number(out[OutDecodeStepHardMS]) + " ms a step; " +
+		return s + " at " + timesOf(devices) + peaks(in) + " = " + Number(out[OutDecodeStepHardMS]) + " ms a step; " +
 			Number(b) + " ÷ " + Number(out[OutDecodeStepHardMS]) + " ms = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
 	case BindingCommunication:
 		return communicationFormula(in, b) + " = " + Number(out[OutDecodeStepHardMS]) + " ms a step; " +
@@ -35,18 +42,17 @@ func Formula(in []float64) string {
 // PrefillFormula writes the prefill roof of a packed query with its numbers filled in.
 func PrefillFormula(in []float64) string {
 	out := CeilingPacked(in)
-	tp := in[SlotTP]
 	fresh := in[SlotISL] - in[SlotCached]
 	result := " = " + Number(out[OutPrefillHardMS]) + " ms"
 	switch out[OutPrefillBinding] {
 	case BindingMemory:
-		return gigabytes(in[SlotWeightRead]) + " weights ÷ " + devices(tp) + given(in[SlotBandwidth]/1e9) + " GB/s" + result
+		return gigabytes(in[SlotWeightRead]) + " weights ÷ " + timesOf(in[SlotTP]) + given(in[SlotBandwidth]/1e9) + " GB/s" + result
 	case BindingCompute:
 		pairs := float64(fresh*in[SlotCached]) + float64(fresh*(fresh+1))/2
 		return "(" + tera(float64(2*in[SlotLayerParams]*fresh)) + "FLOP layers + " +
 			tera(float64(2*in[SlotHeadParams])) + "FLOP head + " +
 			tera(float64(in[SlotAttentionFLOPs]*pairs)) + "FLOP attention) ÷ " +
-			devices(tp) + peaks(in) + result
+			timesOf(in[SlotTP]*in[SlotPP]) + peaks(in) + result
 	case BindingCommunication:
 		return communicationFormula(in, fresh) + result
 	}
@@ -65,7 +71,8 @@ func communicationFormula(in []float64, tokens float64) string {
 		share, how = "", " (all-reduce in the switch)"
 	}
 	message := tokens * in[SlotHidden] * activationBytes
-	return "2 × " + Number(in[SlotLayers]) + " layers × " + share + gigabytes(message) + " ÷ " +
+	layers := in[SlotLayers] / in[SlotPP] // of a stage, if they are spread evenly
+	return "2 × " + Number(layers) + " layers × " + share + gigabytes(message) + " ÷ " +
 		given(link/1e9) + " GB/s" + how
 }
 
@@ -81,11 +88,18 @@ func peaks(in []float64) string {
 	return s
 }
 
-func devices(tp float64) string {
-	if tp == 1 {
+func timesOf(devices float64) string {
+	if devices == 1 {
 		return ""
 	}
-	return Number(tp) + "× "
+	return Number(devices) + "× "
+}
+
+// passes says whether a token's way through the stages of a pipeline binds, rather than
+// the work of all sequences on all devices.
+func passes(out []float64, alone times) bool {
+	hard := out[OutDecodeStepHardMS]
+	return hard == alone.memory*1e3 || hard == alone.compute*1e3 || hard == alone.communication*1e3
 }
 
 func sequences(b float64) string {
@@ -181,6 +195,9 @@ func conventions(q Query) []string {
 			c = append(c, "what fits: "+Number(float64(q.Target.MemoryBytes))+" bytes a device, as it reports itself")
 		} else if q.Target.MemoryGB != "" {
 			c = append(c, "what fits: the maker's label of "+string(q.Target.MemoryGB)+" GB a device, taken as 10⁹ bytes each")
+		}
+		if q.PP > 1 {
+			c = append(c, "pipeline: a step takes at least what one sequence alone takes through all stages in turn, and what all sequences take with every device busy; expected: sequences in "+itoa(q.PP)+" groups, each passing all stages")
 		}
 		if q.TP > 1 {
 			c = append(c, "communication: two all-reduces a layer in 16 bits, "+reduced(&q))

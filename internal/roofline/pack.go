@@ -1,6 +1,6 @@
 package roofline
 
-// Slots of a packed query. The first seven are the reader's to change; the others come
+// Slots of a packed query. The first eight are the reader's to change; the others come
 // from the model, the target and the formats. Units: bytes, bytes/s, FLOP, FLOP/s. NaN
 // stands for what is not known.
 const (
@@ -11,6 +11,7 @@ const (
 	SlotOSL                // 0: no serving bound asked
 	SlotConcurrency        // 0: no serving bound asked
 	SlotTP                 // devices that share each matrix
+	SlotPP                 // stages in turn, each of so many devices
 
 	SlotReadParams
 	SlotTotalParams
@@ -93,6 +94,7 @@ func Pack(q Query) []float64 {
 	in[SlotOSL] = float64(q.OSL)
 	in[SlotConcurrency] = float64(q.Concurrency)
 	in[SlotTP] = float64(q.TP)
+	in[SlotPP] = float64(q.PP)
 	if q.Model != nil {
 		packModel(in, q)
 	}
@@ -114,8 +116,11 @@ func (q Query) Filled() Query {
 	if q.Batch == 0 {
 		q.Batch = 1
 	}
+	if q.PP == 0 {
+		q.PP = 1
+	}
 	if q.TP == 0 && q.Target != nil {
-		q.TP = q.Target.Count
+		q.TP = max(1, q.Target.Count/q.PP)
 	}
 	return q
 }

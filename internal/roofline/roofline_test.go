@@ -143,7 +143,7 @@ func TestOutsideFP8(t *testing.T) {
 // A prompt of 2,048: 29.69 TFLOP with causal attention, 30.0 ms at 989 TFLOP/s.
 func TestPrefill(t *testing.T) {
 	q := Query{Model: llama8b(), Target: h100(), ISL: 2048}
-	near(t, "TFLOP", prefillCompute(Pack(q))*989, 29.69, 0.005)
+	near(t, "TFLOP", prefillCompute(Pack(q), 1)*989, 29.69, 0.005)
 	a := Ceiling(q)
 	near(t, "ms", a.PrefillMS.Hard, 30.0, 0.05)
 	if a.PrefillMS.Hard != a.PrefillMS.Expected {
@@ -284,6 +284,63 @@ func TestTwoDevicesByHand(t *testing.T) {
 	// 2 × 68,452,360,192 layer weights × 1,024 tokens, the head once, and causal attention.
 	flop := 2*68452360192.0*1024 + 2*128256*8192 + 80*4*64*128*(1024*1025/2)
 	near(t, "prefill", a.PrefillMS.Hard, flop/(2*989e12)*1e3, 1e-9)
+}
+
+// Two stages of one device each, by hand. Alone, a token's way through both takes as long
+// as on one device; many sequences keep both busy, so that a step is half of theirs; in
+// two groups each group reads all weights.
+func TestPipeline(t *testing.T) {
+	const weights, kv = 2 * 7504924672.0, 1152 * 131072.0
+	for _, c := range []struct {
+		batch          int64
+		hard, expected float64 // bytes over one device's bandwidth
+	}{
+		{1, weights + kv, weights + kv},
+		{16, weights + kv, weights + 8*kv},
+		{256, (weights + 256*kv) / 2, weights + 128*kv},
+	} {
+		q := Query{Model: llama8b(), Target: mi300x(2), PP: 2, Batch: c.batch, Context: 1152}
+		a := Ceiling(q)
+		if a.DecodeStepMS == nil {
+			t.Fatalf("not computed: %v", a.Missing)
+		}
+		near(t, "hard", a.DecodeStepMS.Hard, c.hard/5300e9*1e3, 1e-12)
+		near(t, "expected", a.DecodeStepMS.Expected, c.expected/5300e9*1e3, 1e-12)
+		near(t, "rate", a.DecodeTokPerSec.Hard, float64(c.batch)*1e3/a.DecodeStepMS.Hard, 1e-9)
+		one := Ceiling(Query{Model: llama8b(), Target: mi300x(1), Batch: c.batch, Context: 1152}).DecodeStepMS.Hard
+		if a.DecodeStepMS.Hard > one {
+			t.Errorf("B=%d: %v ms in two stages, %v on one device", c.batch, a.DecodeStepMS.Hard, one)
+		}
+	}
+	long := Query{Model: llama8b(), Target: mi300x(2), PP: 2, ISL: 2048}
+	whole := Ceiling(Query{Model: llama8b(), Target: mi300x(1), ISL: 2048}).PrefillMS.Hard
+	near(t, "prefill in chunks", Ceiling(long).PrefillMS.Hard, whole/2, 1e-12)
+	near(t, "prefill in one pass", Ceiling(long).PrefillMS.Expected, whole, 1e-12)
+
+	// Two stages of two: only the layers of a stage are reduced at one time.
+	four := Query{Model: llama8b(), Target: mi300x(4), TP: 2, PP: 2, Batch: 256}
+	near(t, "communication", Ceiling(four).Parts.CommunicationMS, 2*16*256*8192/64e9*1e3, 1e-12)
+	for _, c := range []struct {
+		q    Query
+		want string
+	}{
+		{Query{Model: llama8b(), Target: mi300x(2), PP: 2, Batch: 16, Context: 1152},
+			"a token passes 2 stages in turn, alone 5,300 GB/s ÷ (15.01 GB weights + 0.151 GB KV) = 349.6 tok/s; 16 sequences at most as often = 5,593 tok/s"},
+		{Query{Model: llama8b(), Target: mi300x(2), PP: 2, Batch: 256, Context: 1152},
+			"256 sequences × 2× 5,300 GB/s ÷ (15.01 GB weights + 38.65 GB KV) = 50,566 tok/s"},
+	} {
+		if got := Ceiling(c.q).Formula; got != c.want {
+			t.Errorf("formula\n%s\nwant\n%s", got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		tp, pp int64
+		want   string
+	}{{2, 4, "tp 2 × pp 4: the target has 4 devices"}, {1, -1, "pp -1: at least 1 stage computes"}} {
+		if got := Ceiling(Query{Model: llama8b(), Target: mi300x(4), TP: c.tp, PP: c.pp}).Missing["decode_step_ms"]; got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
 }
 
 // Beyond the key-value heads, tensor parallelism keeps copies of the cache.

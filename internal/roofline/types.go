@@ -73,22 +73,27 @@ type FFN struct {
 
 // Target is a device × count (data/targets/ID.yaml).
 type Target struct {
-	Name              string             `json:"name"`
-	Vendor            string             `json:"vendor"`
-	Device            string             `json:"device"`
-	Architecture      string             `json:"architecture"` // sm_90, gfx942
-	Count             int64              `json:"count"`
-	MemoryGB          Decimal            `json:"memory_gb"`    // the maker's label, per device
-	MemoryBytes       int64              `json:"memory_bytes"` // as a device reports it; 0 unknown
-	BandwidthGBs      Decimal            `json:"bandwidth_gb_s"`
-	PeakTFLOPs        map[string]Decimal `json:"peak_tflops"`    // dense, by type
-	LinkGBs           Decimal            `json:"link_gb_s"`      // per direction, to all peers together
-	LinkPeerGBs       Decimal            `json:"link_peer_gb_s"` // per direction to one peer of a full mesh; "" behind a switch
-	LinkReduces       bool               `json:"link_reduces"`   // the switch adds up in the network (NVLink SHARP)
-	BoardW            Decimal            `json:"board_w"`
-	MeasuredCopyGBs   Decimal            `json:"measured_copy_gb_s"`
-	MaxMemoryClockMHz int64              `json:"max_memory_clock_mhz"`
-	Sources           map[string]string  `json:"sources"`
+	Name            string             `json:"name"`
+	Vendor          string             `json:"vendor"`
+	Device          string             `json:"device"`
+	Architecture    string             `json:"architecture"` // sm_90, gfx942
+	Count           int64              `json:"count"`
+	MemoryGB        Decimal            `json:"memory_gb"`    // the maker's label, per device
+	MemoryBytes     int64              `json:"memory_bytes"` // as a device reports it; 0 unknown
+	BandwidthGBs    Decimal            `json:"bandwidth_gb_s"`
+	PeakTFLOPs      map[string]Decimal `json:"peak_tflops"`    // dense, by type
+	LinkGBs         Decimal            `json:"link_gb_s"`      // per direction, to all peers together
+	LinkPeerGBs     Decimal            `json:"link_peer_gb_s"` // per direction to one peer of a full mesh; "" behind a switch
+	LinkReduces     bool               `json:"link_reduces"`   // the switch adds up in the network (NVLink SHARP)
+	BoardW          Decimal            `json:"board_w"`
+	MeasuredCopyGBs Decimal            `json:"measured_copy_gb_s"`
+
+	// MeasuredAllReduceGBs is the bus bandwidth that the largest all-reduces reached on so
+	// many devices ("x2"), to be held against LinkGBs. It bounds nothing.
+	MeasuredAllReduceGBs map[string]Decimal `json:"measured_allreduce_gb_s,omitempty"`
+
+	MaxMemoryClockMHz int64             `json:"max_memory_clock_mhz"`
+	Sources           map[string]string `json:"sources"`
 }
 
 // MarshalJSON writes an integer up to 2^53 as a number and anything else as its text,
@@ -131,7 +136,8 @@ type Query struct {
 	Cached      int64  // prompt tokens served from a prefix cache
 	OSL         int64  // output length; 0 means no serving bound asked
 	Concurrency int64  // requests in flight; 0 means no serving bound asked
-	TP          int64  // 0 means the target's device count
+	TP          int64  // devices that share each matrix; 0 means as many as the target has for a stage
+	PP          int64  // stages that a token passes in turn, each with TP devices of its own; 0 means one
 	NoMulticast bool   // the links carry whole messages only: the switch neither copies nor adds up
 }
 

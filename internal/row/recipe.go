@@ -67,6 +67,18 @@ func (r *Recipe) GPUs() int64 {
 	return n
 }
 
+// Roof is the ceiling question of one of the recipe's replicas: the model on the devices
+// that share it, in the recipe's types. why is not "" where it cannot be asked.
+func (r *Recipe) Roof(m *roofline.Model, t *roofline.Target) (q roofline.Query, replicas int64, why string) {
+	q = roofline.Query{Model: m, Target: t, WeightDtype: r.Weights.Dtype, KVDtype: r.KVDtype, NoMulticast: r.MulticastOff()}
+	if len(r.Pools) != 1 {
+		return q, 0, "a roof for " + itoa(int64(len(r.Pools))) + " pools: only one pool of equal replicas can be computed"
+	}
+	p := &r.Pools[0]
+	q.TP, q.PP = max(1, p.TP), max(1, p.PP)
+	return q, max(1, p.Count*p.DP), ""
+}
+
 // MulticastOff says whether the environment keeps every library that the engine may
 // reduce with from multicast, so that no switch copies or adds up on the way. Where one
 // of them is left to its default, it may.

@@ -44,7 +44,7 @@ func (e *engine) ceiling(batch, isl int64) roofline.Answer {
 	return roofline.Ceiling(roofline.Query{
 		Model: &was.Model, Target: &was.Target, WeightDtype: was.Recipe.Weights.Dtype, KVDtype: was.Recipe.KVDtype,
 		Batch: batch, Context: isl + e.osl/2, ISL: isl, OSL: e.osl, Concurrency: batch,
-		TP: pool.TP, NoMulticast: was.Recipe.MulticastOff(),
+		TP: pool.TP, PP: pool.PP, NoMulticast: was.Recipe.MulticastOff(),
 	})
 }
 

@@ -15,22 +15,16 @@ func Query(c Catalog, recipe string) (q roofline.Query, replicas int64, why stri
 		return q, 0, "no recipe " + recipe
 	}
 	p := parts(recipe)
-	q = roofline.Query{Model: c.Models[p.model], Target: c.Targets[p.target],
-		WeightDtype: r.Weights.Dtype, KVDtype: r.KVDtype}
+	q, replicas, why = r.Roof(c.Models[p.model], c.Targets[p.target])
 	switch {
 	case q.Model == nil:
 		return q, 0, "no model " + p.model
 	case q.Target == nil:
 		return q, 0, "no target " + p.target
-	case len(r.Pools) != 1:
-		return q, 0, "separate pools of prefill and decode: their roofs are not computed"
-	case r.Pools[0].PP > 1:
-		return q, 0, "a pipeline of " + strconv.FormatInt(r.Pools[0].PP, 10) + " stages: its roofs are not computed"
 	case r.Speculation != nil:
 		return q, 0, "speculation: its roof needs an acceptance length that nobody measured here"
 	}
-	q.TP, q.NoMulticast = r.Pools[0].TP, r.MulticastOff()
-	return q, r.Pools[0].Count * r.Pools[0].DP, ""
+	return q, replicas, why
 }
 
 // unfit says why a recipe cannot run, "" when it can or when that cannot be told.
@@ -44,7 +38,7 @@ func unfit(c Catalog, recipe string) string {
 		return ""
 	}
 	return "does not fit: " + roofline.Number(*a.WeightBytes/1e9) + " GB of weights on " +
-		strconv.FormatInt(q.TP, 10) + " × " + string(q.Target.MemoryGB) + " GB"
+		strconv.FormatInt(q.TP*q.PP, 10) + " × " + string(q.Target.MemoryGB) + " GB"
 }
 
 // load is one shape at one concurrency.

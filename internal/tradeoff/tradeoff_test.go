@@ -218,7 +218,7 @@ func TestGapOfUnknownCost(t *testing.T) {
 	gaps := Gaps(c, nil)
 	g := gaps[len(gaps)-1]
 	if g.Recipe != "m/t-x8/latency/vllm" || g.GPUMinutes != nil || g.GPUs != 8 ||
-		g.Basis != "not estimated: separate pools of prefill and decode: their roofs are not computed" {
+		g.Basis != "not estimated: a roof for 2 pools: only one pool of equal replicas can be computed" {
 		t.Errorf("%+v", g)
 	}
 	if s := Summary(gaps); !strings.Contains(s, "and 1 of unknown cost") {

@@ -55,7 +55,7 @@ func Draw(query []float64, width int, label, compute string) string {
 	if !ok {
 		return ""
 	}
-	devices := query[roofline.SlotTP]
+	devices := query[roofline.SlotTP] * query[roofline.SlotPP]
 	bandwidth := query[roofline.SlotBandwidth] * devices
 	peak := query[roofline.SlotPeakLayers] * devices
 	ridge := peak / bandwidth
