@@ -136,7 +136,12 @@ func disagreement(c *loadgen.Capture, samples []row.Sample, truth map[string]sim
 		if !s.OK() {
 			return nil, nil, fmt.Errorf("request %d failed: %s", s.I, s.Reason)
 		}
-		t, ok := truth[simulator.Number(c.Outcomes[i].Body)]
+		o := &c.Outcomes[i]
+		if err := o.Load(); err != nil {
+			return nil, nil, err
+		}
+		t, ok := truth[simulator.Number(o.Body)]
+		o.Unload()
 		if !ok || len(t.Sent) != len(s.T) {
 			return nil, nil, fmt.Errorf("request %d: %d chunks came, %d tokens were sent", s.I, len(s.T), len(t.Sent))
 		}

@@ -159,7 +159,12 @@ func client(b *testing.B, stamps string, streams, tokens, busy int) {
 			b.Fatal(err)
 		}
 		for i, s := range samples {
-			t := truth[simulator.Number(c.Outcomes[i].Body)]
+			o := &c.Outcomes[i]
+			if err := o.Load(); err != nil {
+				b.Fatal(err)
+			}
+			t := truth[simulator.Number(o.Body)]
+			o.Unload()
 			if !s.OK() || len(s.T) != tokens || len(t.Sent) != tokens {
 				b.Fatalf("request %d: %s %q, %d chunks of %d", i, s.Status, s.Reason, len(s.T), len(t.Sent))
 			}

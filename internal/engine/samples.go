@@ -30,48 +30,48 @@ const mostKinds = 5
 // as one token; if its usage then says another sum, the sample says so in its reason
 // and keeps both. ISL and OSL come from usage alone.
 func Samples(c *loadgen.Capture) []row.Sample {
-	size := 0
+	size := c.Stats.SpilledBytes
 	for i := range c.Outcomes {
-		size += len(c.Outcomes[i].Body)
+		size += int64(len(c.Outcomes[i].Body))
 	}
 	if size > 64<<20 {
 		// The bodies stay; waiting until as much again is garbage would double the memory.
 		defer debug.SetGCPercent(debug.SetGCPercent(25))
 	}
 	out := make([]row.Sample, len(c.Outcomes))
-	readings := make([]*reading, len(c.Outcomes))
-	var next atomic.Int64
+	unknown := make([][]string, len(c.Outcomes))
+	var shared, unstamped, next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(readings); i = int(next.Add(1)) - 1 {
-				readings[i] = read(&c.Outcomes[i])
+			for i := int(next.Add(1)) - 1; i < len(out); i = int(next.Add(1)) - 1 {
+				o, s := &c.Outcomes[i], &out[i]
+				r := load(o)
+				*s = r.sample(o, c.Spec.Zero)
+				s.Repeat = int64(c.Spec.Repeat)
+				if o.Phase == row.PhaseTimed && c.Spec.Protocol == row.Passes {
+					s.Pass = int64(o.Pass)
+				}
+				shared.Add(r.shared())
+				for _, g := range s.T {
+					if g == row.NoStamp {
+						unstamped.Add(1)
+					}
+				}
+				unknown[i] = r.unknown
 			}
 		})
 	}
 	wg.Wait()
-	var shared, unstamped int64
 	var kinds []string
-	for i, r := range readings {
-		o, s := &c.Outcomes[i], &out[i]
-		*s = r.sample(o, c.Spec.Zero)
-		s.Repeat = int64(c.Spec.Repeat)
-		if o.Phase == row.PhaseTimed && c.Spec.Protocol == row.Passes {
-			s.Pass = int64(o.Pass)
-		}
-		shared += r.shared()
-		for _, g := range s.T {
-			if g == row.NoStamp {
-				unstamped++
-			}
-		}
-		for _, k := range r.unknown {
+	for _, of := range unknown {
+		for _, k := range of {
 			if len(kinds) < 1000 && !slices.Contains(kinds, k) {
 				kinds = append(kinds, k)
 			}
 		}
 	}
-	c.Stats.SharedStamps, c.Stats.Unstamped = shared, unstamped
+	c.Stats.SharedStamps, c.Stats.Unstamped = shared.Load(), unstamped.Load()
 	for i, k := range kinds {
 		if i == mostKinds {
 			c.Notes = append(c.Notes, "and content parts of "+strconv.Itoa(len(kinds)-i)+" more types")
@@ -80,6 +80,15 @@ func Samples(c *loadgen.Capture) []row.Sample {
 		c.Notes = append(c.Notes, "content parts of type "+visible([]byte(k), 40)+" are unknown and were counted as content")
 	}
 	return out
+}
+
+// load reads an answer, which may have been put aside in a file.
+func load(o *loadgen.Outcome) *reading {
+	if err := o.Load(); err != nil {
+		return &reading{failure: err.Error()}
+	}
+	defer o.Unload()
+	return read(o)
 }
 
 // sample turns the reading into the record that figures are computed from.
@@ -130,6 +139,9 @@ func (r *reading) sample(o *loadgen.Outcome, zero int64) row.Sample {
 }
 
 func (r *reading) times(s *row.Sample, sent int64) {
+	if len(r.pieces) > 0 {
+		s.T = make(row.Gaps, 0, len(r.pieces))
+	}
 	var last int64
 	for _, p := range r.pieces {
 		if p.at == loadgen.Unstamped {

@@ -11,3 +11,12 @@ func systemMono() int64 {
 	}
 	return ts.Nano()
 }
+
+// cpuTime is the processor time that this process has taken, in ns.
+func cpuTime() int64 {
+	var r unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return r.Utime.Nano() + r.Stime.Nano()
+}

@@ -16,53 +16,22 @@ import (
 const (
 	StampsRing   = "ring"  // a packet ring's stamp of the segment, whatever the client was doing
 	StampsKernel = "ktime" // the kernel's receive stamp of the segment
-	StampsRead   = "read"  // the time at which Read returned
+	StampsRead   = "read"  // the time at which the loop read
 )
 
-// conn is one connection that tells when what it read had arrived.
+// conn is one connection.
 type conn struct {
-	net.Conn
-	kernel *kernelReader // nil: stamps at Read
-	clocks *clocks
-	seen   *epoch // the epoch of the latest kernel stamp
-	dialed int64  // when it was opened
-	port   uint16 // our end's
-	got    int64  // bytes read so far
+	transport transport
+	framing   framing
+	socket    *socket // beneath the transport, or the transport itself
+	dialed    int64   // when it was opened
+	address   string  // the other end's
+	port      uint16  // our end's
+	watched   uint32  // what the poller watches
 }
 
-// read fills p and returns when its last byte had arrived, or Unstamped.
-func (c *conn) read(p []byte) (n int, at int64, err error) {
-	if c.kernel == nil {
-		n, err = c.Conn.Read(p)
-		return n, Now(), err
-	}
-	n, wall, err := c.kernel.read(p)
-	if err != nil {
-		return n, Now(), err
-	}
-	e, now := c.clocks.current()
-	stepped := c.seen != e
-	c.seen = e
-	if wall == 0 || stepped {
-		// A stamp from around a step may belong to either side of it.
-		return n, Unstamped, nil
-	}
-	at = wall - e.offset
-	if at > now {
-		if at > now+stepNS {
-			return n, Unstamped, nil
-		}
-		at = now
-	}
-	if at < c.dialed-stepNS {
-		return n, Unstamped, nil
-	}
-	return n, at, nil
-}
-
-// fresh says whether an idle connection can still carry a request. Where that cannot
-// be asked, the request itself finds out.
-func (c *conn) fresh() bool { return c.kernel == nil || !c.kernel.closedByPeer() }
+// plain says that the socket carries the protocol itself.
+func (c *conn) plain() bool { return c.transport == transport(c.socket) }
 
 // dialer opens connections to one server, by one kind of stamp. Proxies are not used:
 // what is measured is the server.
@@ -75,91 +44,110 @@ type dialer struct {
 	timeout time.Duration
 }
 
-// newDialer settles which stamps the run has; ring is opened where they are to come
+// newDialer settles which stamps the run has; a ring is taken where they are to come
 // from one.
-func newDialer(base *url.URL, stamps string, streams int, insecure bool, timeout time.Duration) (*dialer, *ring, error) {
-	d := &dialer{clocks: newClocks(), timeout: timeout, stamps: StampsRead}
-	port := base.Port()
+func newDialer(s *Spec) (*dialer, *ring, error) {
+	d := &dialer{timeout: min(s.Timeout, s.Connect), stamps: StampsRead}
+	host, number, err := addressOf(s.Base)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.address = net.JoinHostPort(host, strconv.Itoa(int(number)))
+	if s.Base.Scheme == "https" {
+		d.tls = &tls.Config{ServerName: host, InsecureSkipVerify: s.Insecure, NextProtos: []string{"http/1.1"}}
+	}
+	ring, err := d.settle(s.Stamps, number, s.RingBlocks)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ring != nil {
+		d.clocks = ring.clocks
+	} else {
+		d.clocks = newClocks()
+	}
+	return d, ring, nil
+}
+
+func addressOf(base *url.URL) (host string, port uint16, err error) {
+	text := base.Port()
 	switch base.Scheme {
 	case "http":
-		port = cmp.Or(port, "80")
+		text = cmp.Or(text, "80")
 	case "https":
-		port = cmp.Or(port, "443")
-		d.tls = &tls.Config{ServerName: base.Hostname(), InsecureSkipVerify: insecure, NextProtos: []string{"http/1.1"}}
+		text = cmp.Or(text, "443")
 	default:
-		return nil, nil, errors.New("base URL has scheme " + base.Scheme + "; http and https are known")
+		return "", 0, errors.New("base URL has scheme " + base.Scheme + "; http and https are known")
 	}
-	d.address = net.JoinHostPort(base.Hostname(), port)
-	number, err := strconv.ParseUint(port, 10, 16)
+	number, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return nil, nil, errors.New("base URL has port " + port + "; it takes 1 to 65535")
+		return "", 0, errors.New("base URL has port " + text + "; it takes 1 to 65535")
 	}
+	return base.Hostname(), uint16(number), nil
+}
+
+// settle takes the stamps that were asked for, or the best there are.
+func (d *dialer) settle(stamps string, port uint16, blocks int) (*ring, error) {
 	switch stamps {
 	case "", StampsRing, StampsKernel, StampsRead:
 	default:
-		return nil, nil, errors.New("stamps " + stamps + " are unknown; ring, ktime and read are known")
+		return nil, errors.New("stamps " + stamps + " are unknown; ring, ktime and read are known")
 	}
-	if stamps == StampsRead || stamps == "" && d.tls != nil {
-		return d, nil, nil
-	}
-	if d.tls != nil {
-		return nil, nil, errors.New("stamps " + stamps + " were asked for, and TLS hides which segment carried what; https takes read")
+	if stamps == StampsRead {
+		return nil, nil
 	}
 	if !kernelStampsWork() {
 		if stamps == "" {
-			return d, nil, nil
+			return nil, nil
 		}
-		return nil, nil, errors.New("stamps " + stamps + " were asked for, and this system has none; it takes read")
+		return nil, errors.New("stamps " + stamps + " were asked for, and this system has none; it takes read")
 	}
 	d.stamps = StampsKernel
 	if stamps == StampsKernel {
-		return d, nil, nil
+		return nil, nil
 	}
-	r, err := openRing(uint16(number), streams, d.clocks)
+	r, err := takeRing(port, blocks)
 	switch {
 	case err == nil:
 		d.stamps = StampsRing
 	case stamps == StampsRing:
-		return nil, nil, errors.New("stamps ring were asked for: " + err.Error() + "; a ring needs CAP_NET_RAW (setcap cap_net_raw+ep on this program), and without it ktime is the best")
+		return nil, errors.New("stamps ring were asked for: " + err.Error() + "; a ring needs CAP_NET_RAW (setcap cap_net_raw+ep on this program), and without it ktime is the best")
 	default:
 		d.noRing = err.Error()
 	}
-	return d, r, nil
+	return r, nil
 }
-
-// kernel says whether reads ask for the kernel's stamp; beside a ring they stand in
-// for what it lost.
-func (d *dialer) kernel() bool { return d.stamps != StampsRead }
 
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	nd := net.Dialer{Timeout: d.timeout}
-	if d.kernel() {
+	if d.stamps == StampsKernel {
 		nd.Control = askKernelStamps
 	}
 	nc, err := nd.DialContext(ctx, "tcp", d.address)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: nc, clocks: d.clocks, seen: d.clocks.cur.Load(), dialed: Now()}
+	c := &conn{framing: new(http1), dialed: Now(), address: nc.RemoteAddr().String()}
 	if a, ok := nc.LocalAddr().(*net.TCPAddr); ok {
 		c.port = uint16(a.Port)
 	}
-	if d.kernel() {
-		if c.kernel, err = newKernelReader(nc); err != nil {
+	if d.tls == nil {
+		if c.socket, err = detach(nc, 0, d); err != nil {
 			nc.Close()
 			return nil, err
 		}
+		c.transport = c.socket
+		return c, nil
 	}
-	if d.tls != nil {
-		tc := tls.Client(nc, d.tls)
-		hctx, cancel := context.WithTimeout(ctx, d.timeout)
-		defer cancel()
-		if err := tc.HandshakeContext(hctx); err != nil {
-			nc.Close()
-			return nil, err
-		}
-		c.Conn = tc
+	over, err := shakeHands(ctx, nc, d.tls, d.timeout)
+	if err == nil {
+		c.socket, err = detach(nc, over.got(), d)
 	}
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	over.over(c.socket)
+	c.transport = over
 	return c, nil
 }
 
@@ -169,7 +157,7 @@ func kernelStampsWork() bool { return stamping() != nil }
 // stamping switches the kernel's stamping on and keeps it so: it begins a little after
 // the first socket asks for it, and ends with the last. So the socket on which it is
 // tried stays open for good; nil when no stamp came.
-var stamping = sync.OnceValue(func() net.Conn {
+var stamping = sync.OnceValue(func() *socket {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		return nil
@@ -186,19 +174,25 @@ var stamping = sync.OnceValue(func() net.Conn {
 		return nil
 	}
 	defer far.Close()
-	k, err := newKernelReader(near)
+	s, err := detach(near, 0, &dialer{stamps: StampsKernel, clocks: newClocks()})
+	if err != nil {
+		near.Close()
+		return nil
+	}
 	buf := make([]byte, 1)
-	near.SetDeadline(time.Now().Add(5 * time.Second))
-	for tries := 0; err == nil && tries < 500; tries++ {
-		if _, err = far.Write(buf); err != nil {
+	for range 500 {
+		if _, err := far.Write(buf); err != nil {
 			break
 		}
-		var wall int64
-		if _, wall, err = k.read(buf); wall != 0 {
-			return near
+		n, from, err := s.read(buf)
+		if n > 0 && from.at != Unstamped {
+			return s
+		}
+		if err != nil && err != errAgain {
+			break
 		}
 		time.Sleep(time.Millisecond)
 	}
-	near.Close()
+	s.Close()
 	return nil
 })

@@ -41,24 +41,6 @@ func TestEndlessAnswersAreCut(t *testing.T) {
 	}
 }
 
-// A crumb costs more than its byte: what is kept beside it counts too.
-func TestCrumbsWeighWhatTheyTake(t *testing.T) {
-	r := new(response)
-	r.limit = limit{bytes: 1000}
-	if _, err := r.feed([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 1000 {
-		if _, err := r.feed([]byte("1\r\nx\r\n"), 0, 0); err != nil {
-			if n > 20 || r.body != nil {
-				t.Errorf("refused after %d crumbs, %d bytes kept: %v", n, len(r.body), err)
-			}
-			return
-		}
-	}
-	t.Error("a thousand crumbs weigh less than 1000 bytes")
-}
-
 // Answers that each are small enough, and together are not.
 func TestARunHoldsNoMoreThanItMay(t *testing.T) {
 	spec := Spec{Concurrency: 2}
@@ -68,16 +50,12 @@ func TestARunHoldsNoMoreThanItMay(t *testing.T) {
 	if got, want := mayHold(&spec, 10_000, Call{ISL: 100_000, OSL: 1000}), int64(10_000*(1000*1024+100_000*16)); got != want {
 		t.Errorf("a large run may hold %d bytes, want %d", got, want)
 	}
-	r := &runner{spec: spec, mayHold: 100}
-	for range 2 {
-		r.workers = append(r.workers, &worker{r: r})
+	l := &loop{r: &runner{spec: spec, mayHold: 100}, store: store{bound: 1000}, total: 100}
+	if l.weigh(); l.halted {
+		t.Error("100 bytes of 100 were too much")
 	}
-	r.workers[0].held.Store(60)
-	if r.weigh(); r.stopped.Load() {
-		t.Error("60 bytes of 100 were too much")
-	}
-	r.workers[1].held.Store(60)
-	if r.weigh(); !r.stopped.Load() || !strings.HasPrefix(r.workers[0].why, "the answers of this run passed ") {
-		t.Errorf("120 bytes of 100: %q", r.workers[0].why)
+	l.total = 101
+	if l.weigh(); !l.halted || !l.tooMuch {
+		t.Error("101 bytes of 100 were not too much")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,13 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A block holds about 1,700 segments; one that is not full is handed over after
-// ringFlush. The ring has blocks for seconds in which nobody empties it.
+// A block holds about 430 segments; one that is not full is handed over after ringFlush.
+// The blocks last for two seconds in which nobody empties them, and for 100,000 segments.
 const (
-	ringBlock   = 256 << 10
-	leastBlocks = 64
-	ringFrame   = 2048
-	ringFlush   = 50 * time.Millisecond
+	ringBlock  = 64 << 10
+	ringBlocks = 256
+	ringFrame  = 2048
+	ringFlush  = 8 * time.Millisecond
+	ringDrain  = 20 * time.Millisecond
+	ringLinger = 3 * time.Second // that a ring waits for another run
 )
 
 // Offsets in a TPACKET_V3 block and in a packet in it.
@@ -36,34 +39,95 @@ const (
 )
 
 // ring captures the headers of all that comes from one port, each with the time at
-// which the kernel got it, before TCP merges segments in a receive queue.
+// which the kernel got it, before TCP merges segments in a receive queue. Runs that
+// follow each other share one: opening and closing it takes the kernel a while.
 type ring struct {
+	key    ringKey
 	fd     int
 	mem    []byte
-	blocks int
 	clocks *clocks
-	seen   *epoch
-	flows  map[uint16][]*flow // by our port, in the order in which they were opened
-	drops  int64
 
-	stopping atomic.Bool
-	stop     sync.Once
-	done     sync.WaitGroup
+	closing atomic.Bool
+	ended   chan struct{}
+
+	mu    sync.Mutex // guards what follows
+	next  int        // the block to be handed over next
+	seen  *epoch
+	flows map[uint16][]*flow // by our port, in the order in which they were opened
+	used  int64              // the most blocks that stood filled at once
+}
+
+type ringKey struct {
+	port   uint16 // the server's
+	blocks int
+}
+
+// rings are those open in this process.
+var rings = struct {
+	sync.Mutex
+	of    map[ringKey]*ring
+	users map[*ring]int
+}{of: map[ringKey]*ring{}, users: map[*ring]int{}}
+
+// takeRing opens a ring, or takes the one that is open. blocks may be 0. It is to be
+// given back.
+func takeRing(port uint16, blocks int) (*ring, error) {
+	if blocks == 0 {
+		blocks = ringBlocks
+	}
+	key := ringKey{port, blocks}
+	rings.Lock()
+	defer rings.Unlock()
+	r := rings.of[key]
+	if r == nil {
+		var err error
+		if r, err = openRing(key); err != nil {
+			return nil, err
+		}
+		rings.of[key] = r
+	}
+	rings.users[r]++
+	r.stats() // reading them sets them back to 0
+	return r, nil
+}
+
+// giveBack leaves the ring to the runs that follow, and closes it when none does.
+func (r *ring) giveBack() {
+	rings.Lock()
+	defer rings.Unlock()
+	if rings.users[r]--; rings.users[r] > 0 {
+		return
+	}
+	r.mu.Lock()
+	clear(r.flows)
+	r.used = 0
+	r.mu.Unlock()
+	time.AfterFunc(ringLinger, func() {
+		rings.Lock()
+		defer rings.Unlock()
+		if users, open := rings.users[r]; !open || users > 0 {
+			return
+		}
+		delete(rings.users, r)
+		delete(rings.of, r.key)
+		go r.close()
+	})
 }
 
 // openRing begins to capture. It sees no packet until all is set up: only the last
 // step, binding, names a protocol.
-func openRing(port uint16, streams int, c *clocks) (*ring, error) {
+func openRing(key ringKey) (*ring, error) {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socket AF_PACKET", err)
 	}
-	r := &ring{fd: fd, blocks: leastBlocks + streams/8, clocks: c, seen: c.cur.Load(), flows: map[uint16][]*flow{}}
-	if err := r.setUp(port); err != nil {
+	c := newClocks()
+	r := &ring{key: key, fd: fd, clocks: c, seen: c.cur.Load(), flows: map[uint16][]*flow{}, ended: make(chan struct{})}
+	if err := r.setUp(key.port); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
-	r.done.Go(r.run)
+	go r.run()
 	return r, nil
 }
 
@@ -82,13 +146,13 @@ func (r *ring) setUp(port uint16) error {
 		return os.NewSyscallError("PACKET_IGNORE_OUTGOING", err)
 	}
 	err = unix.SetsockoptTpacketReq3(r.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq3{
-		Block_size: ringBlock, Block_nr: uint32(r.blocks), Frame_size: ringFrame,
-		Frame_nr: ringBlock / ringFrame * uint32(r.blocks), Retire_blk_tov: uint32(ringFlush.Milliseconds()),
+		Block_size: ringBlock, Block_nr: uint32(r.key.blocks), Frame_size: ringFrame,
+		Frame_nr: ringBlock / ringFrame * uint32(r.key.blocks), Retire_blk_tov: uint32(ringFlush.Milliseconds()),
 	})
 	if err != nil {
 		return os.NewSyscallError("PACKET_RX_RING", err)
 	}
-	if r.mem, err = unix.Mmap(r.fd, 0, ringBlock*r.blocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+	if r.mem, err = unix.Mmap(r.fd, 0, ringBlock*r.key.blocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return os.NewSyscallError("mmap", err)
 	}
 	all := uint16(unix.ETH_P_ALL)
@@ -153,41 +217,39 @@ func headersFrom(port uint16) []unix.SockFilter {
 	return p
 }
 
-// run takes blocks as they are handed over, and at the end waits until what is in the
-// last one has been.
+// run takes blocks as they are handed over. It sleeps between two looks, so that blocks
+// fill and wake nobody.
 func (r *ring) run() {
+	defer close(r.ended)
 	// The thread is this goroutine's own and ends with it. Where that is allowed, it
 	// goes before others: a ring that nobody empties in time loses stamps.
 	runtime.LockOSThread()
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
 	}, 0)
-	next := 0
-	wait := []unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN | unix.POLLERR}}
-	var end int64
-	for {
-		took := r.take(&next)
-		if end == 0 && r.stopping.Load() {
-			end = Now() + 2*int64(ringFlush)
-		}
-		if end != 0 && Now() > end && !took {
-			return
-		}
-		if !took {
-			unix.Poll(wait, int(ringFlush.Milliseconds()))
-		}
+	pause := unix.NsecToTimespec(int64(ringDrain))
+	for !r.closing.Load() {
+		_ = unix.Nanosleep(&pause, nil)
+		r.mu.Lock()
+		r.take()
+		r.mu.Unlock()
 	}
 }
 
-// take empties the blocks that are ours, and says whether there were any.
-func (r *ring) take(next *int) bool {
-	took := false
-	for {
-		block := r.mem[*next*ringBlock : (*next+1)*ringBlock]
-		status := (*uint32)(unsafe.Pointer(&block[blockStatus]))
-		if atomic.LoadUint32(status)&unix.TP_STATUS_USER == 0 {
-			return took
-		}
+// status is the word of a block that says whose it is.
+func (r *ring) status(block int) *uint32 {
+	return (*uint32)(unsafe.Pointer(&r.mem[block*ringBlock+blockStatus]))
+}
+
+// take empties the blocks that are ours.
+func (r *ring) take() {
+	filled := 0
+	for filled < r.key.blocks && atomic.LoadUint32(r.status((r.next+filled)%r.key.blocks))&unix.TP_STATUS_USER != 0 {
+		filled++
+	}
+	r.used = max(r.used, int64(filled))
+	for ; atomic.LoadUint32(r.status(r.next))&unix.TP_STATUS_USER != 0; r.next = (r.next + 1) % r.key.blocks {
+		block := r.mem[r.next*ringBlock : (r.next+1)*ringBlock]
 		// A block that was filled across a step of the wall clock holds stamps of both
 		// sides of it.
 		e, _ := r.clocks.current()
@@ -208,9 +270,7 @@ func (r *ring) take(next *int) bool {
 			}
 			at += binary.NativeEndian.Uint32(packet[packetNext:])
 		}
-		atomic.StoreUint32(status, unix.TP_STATUS_KERNEL)
-		*next = (*next + 1) % r.blocks
-		took = true
+		atomic.StoreUint32(r.status(r.next), unix.TP_STATUS_KERNEL)
 	}
 }
 
@@ -257,32 +317,75 @@ func (r *ring) packet(h []byte, length, at int64) {
 	of[len(of)-1].add(seq, n, at)
 }
 
-// close stops capturing and makes the flows ready to be asked.
+// close ends the capture.
 func (r *ring) close() {
-	r.stop.Do(func() {
-		r.stopping.Store(true)
-		r.done.Wait()
-		if s, err := unix.GetsockoptTpacketStatsV3(r.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
-			r.drops = int64(s.Drops)
-		}
-		unix.Munmap(r.mem)
-		unix.Close(r.fd)
-		for _, of := range r.flows {
-			for _, f := range of {
-				f.settle()
-			}
-		}
-	})
+	r.closing.Store(true)
+	<-r.ended
+	unix.Munmap(r.mem)
+	unix.Close(r.fd)
 }
 
-// flow finds what the ring saw of an outcome's connection; nil when it saw none. A
-// port that was used again is told apart by when each connection on it was opened.
-func (r *ring) flow(s *sighting) *flow {
+// stats are the packets dropped since they were last asked for.
+func (r *ring) stats() (drops int64) {
+	if s, err := unix.GetsockoptTpacketStatsV3(r.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
+		drops = int64(s.Drops)
+	}
+	return drops
+}
+
+// settle waits until what the connections have brought is in the flows too, or was lost:
+// a block is handed over ringFlush after its first packet at the latest.
+func (r *ring) settle(conns []*conn) {
+	for end := Now() + 5*int64(ringFlush); ; time.Sleep(ringFlush / 4) {
+		r.mu.Lock()
+		r.take()
+		behind := false
+		for _, c := range conns {
+			f := r.find(c)
+			behind = behind || f == nil || f.hi < c.socket.got()
+		}
+		r.mu.Unlock()
+		if !behind || Now() > end {
+			return
+		}
+	}
+}
+
+// sees says whether the ring saw any of the connections being opened.
+func (r *ring) sees(conns []*conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(conns, func(c *conn) bool { return r.find(c) != nil })
+}
+
+// find is what the ring saw of a connection; nil when it saw none. A port that was used
+// again is told apart by when each connection on it was opened.
+func (r *ring) find(c *conn) *flow {
 	var f *flow
-	for _, c := range r.flows[s.port] {
-		if c.opened <= s.dialed {
-			f = c
+	for _, x := range r.flows[c.port] {
+		if x.opened <= c.dialed {
+			f = x
 		}
 	}
 	return f
+}
+
+// flow takes out what the ring saw of a connection, settled.
+func (r *ring) flow(c *conn) (segs []segment, seen bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.find(c)
+	if f == nil {
+		return nil, false
+	}
+	segs = f.settle()
+	*f = flow{opened: f.opened, isn: f.isn, hi: f.hi, end: f.hi} // its bytes are not needed twice
+	return segs, true
+}
+
+// mostFilled is how many blocks stood filled at once.
+func (r *ring) mostFilled() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.used
 }

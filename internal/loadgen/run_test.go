@@ -317,13 +317,24 @@ func take(in *bufio.Reader) bool {
 
 const good = "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\ndata: [DONE]\n\n"
 
+// The first stream's connection is closed after its answer, without a word; the second
+// is answered when that has happened, and only then does the next pass begin.
 func TestKeptConnectionThatTheServerClosedIsOpenedAgain(t *testing.T) {
+	closed := make(chan struct{}, 1)
+	var served atomic.Int64
 	base := script(t, func(_ int, c net.Conn, in *bufio.Reader) {
-		if take(in) {
-			io.WriteString(c, good) // and close, without having said so
+		for take(in) {
+			if served.Add(1)%2 == 1 {
+				io.WriteString(c, good)
+				c.Close()
+				closed <- struct{}{}
+				return
+			}
+			<-closed
+			io.WriteString(c, good)
 		}
 	})
-	spec := load(base, row.Passes, 1, 0)
+	spec := load(base, row.Passes, 2, 0)
 	spec.Iters = 5
 	got, err := Run(context.Background(), spec)
 	if err != nil {
@@ -334,8 +345,30 @@ func TestKeptConnectionThatTheServerClosedIsOpenedAgain(t *testing.T) {
 			t.Errorf("seq %d: %d %q", o.Seq, o.HTTPStatus, o.Err)
 		}
 	}
-	if got.Stats.Connections != 5 {
-		t.Errorf("%d connections counted, want 5", got.Stats.Connections)
+	if st := got.Stats; len(got.Outcomes) != 10 || st.Connections != 6 || st.LateConnections != 4 {
+		t.Errorf("%d requests over %d connections, %d of them late; want 10, 6 and 4", len(got.Outcomes), st.Connections, st.LateConnections)
+	}
+}
+
+// A request is written once: a server that dies over it is not asked again.
+func TestARequestIsNeverSentTwice(t *testing.T) {
+	var served atomic.Int64
+	base := script(t, func(_ int, c net.Conn, in *bufio.Reader) {
+		for take(in) {
+			if served.Add(1) == 2 {
+				return
+			}
+			io.WriteString(c, good)
+		}
+	})
+	spec := load(base, row.Passes, 1, 0)
+	spec.Iters = 3
+	got, err := Run(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if served.Load() != 2 || len(got.Outcomes) != 2 || got.Outcomes[1].Err != "the server closed the connection without an answer" {
+		t.Errorf("%d requests came; %d outcomes, the last %q", served.Load(), len(got.Outcomes), got.Outcomes[len(got.Outcomes)-1].Err)
 	}
 }
 

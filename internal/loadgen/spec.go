@@ -3,11 +3,12 @@
 // what the bytes say is read when the clock has stopped, so that the client does not
 // measure itself.
 //
-// Each stream has one warm connection of its own. When a byte arrived is told by the
-// best of three: a packet ring, which stamps every segment whatever the client is doing
-// (Linux, CAP_NET_RAW); the kernel's receive stamp of what a read brought, which is late
-// for all but the last of several segments that one read takes (Linux); the time at
-// which Read returned (elsewhere, and under TLS). All are CLOCK_MONOTONIC.
+// Each stream has one warm connection of its own, and one thread owns them all. When a
+// byte arrived is told by the best of three: a packet ring, which stamps every segment
+// whatever the client is doing, so that connections are read at leisure (Linux,
+// CAP_NET_RAW); the kernel's receive stamp of what a read brought, which is late for all
+// but the last of several segments that one read takes (Linux); the time of the read
+// (elsewhere). All are CLOCK_MONOTONIC.
 package loadgen
 
 import (
@@ -42,11 +43,12 @@ type Spec struct {
 	Requests    int                // sustained: timed requests; 0 with a Duration
 	Duration    time.Duration      // sustained: requests enqueued within it are timed
 	Repeat      int                // 0-based; only repeat 0 has a first call
-	Build       func(seq int) Call // seq counts every request of the repeat, warm-up included
+	Build       func(seq int) Call // seq counts every request of the repeat, warm-up included; a Call without Path ends the load
 	Timeout     time.Duration      // of one request; 0 stands for an hour
 	Idle        time.Duration      // between two arrivals of one response's body; 0 stands for two minutes
 	Connect     time.Duration      // to open a connection; 0 stands for ten seconds
 	Stamps      string             // "", ring, ktime or read; "" takes the best there is
+	RingBlocks  int                // blocks of 64 KiB in a packet ring; 0 stands for 256
 	Insecure    bool
 	Zero        int64 // CLOCK_MONOTONIC ns that the row's times count from
 
@@ -89,7 +91,8 @@ type Stamp struct {
 	Shared bool  // later bytes came in the same read under the same stamp: At may be late
 }
 
-// Outcome is one request as the wire showed it. Times are CLOCK_MONOTONIC ns.
+// Outcome is one request as the wire showed it. Times are CLOCK_MONOTONIC ns. Ended is
+// when we noticed the end: up to a beat of some milliseconds after it came.
 type Outcome struct {
 	Seq, Worker, Pass     int
 	Phase                 string // row.Phase…
@@ -97,10 +100,12 @@ type Outcome struct {
 	Enqueued, Sent, Ended int64  // Sent is 0 where nothing could be written
 	HTTPStatus            int
 	Header                http.Header
-	Body                  []byte  // decoded of transfer and content coding
-	Stamps                []Stamp // increasing in Off
+	Body                  []byte  // decoded of transfer and content coding; nil where it waits for Load
+	Stamps                []Stamp // increasing in Off; likewise
 	Err                   string  // transport failure in words; "" when the body ended cleanly
 	Cut                   bool    // a drain request that we ended, since nothing timed was left: no failure
+
+	aside *aside // where Body and Stamps are, when not in memory
 }
 
 // Capture is everything one repeat brought back.

@@ -6,22 +6,34 @@ import (
 	"testing"
 )
 
+// fed is a response with its answer.
+type fed struct {
+	http1
+	answer
+}
+
+func newFed() *fed {
+	r := new(fed)
+	r.begin(&request{}, &r.answer)
+	return r
+}
+
+func (r *fed) begin(q *request, a *answer) { r.http1.begin(q, a) }
+
+func (r *fed) stamps() []Stamp { return stampsOf(pieces(r.marks.packed)) }
+
 // feedAll feeds raw in reads of n bytes, the i-th of them stamped i.
-func feedAll(t *testing.T, raw string, n int) (*response, error) {
+func feedAll(t *testing.T, raw string, n int) (*fed, error) {
 	t.Helper()
-	r := new(response)
-	r.reset()
+	r := newFed()
 	got := int64(0)
-	for i := int64(0); len(raw) > 0 && r.state != whole; i++ {
+	for i := int64(0); len(raw) > 0 && !r.whole(); i++ {
 		k := min(n, len(raw))
-		used, err := r.feed([]byte(raw[:k]), got, i)
-		if err != nil {
+		got += int64(k)
+		if _, err := r.feed([]byte(raw[:k]), arrival{end: got, at: i}); err != nil {
 			return r, err
 		}
-		if used != k && r.state != whole {
-			t.Fatalf("took %d of %d bytes of a response that is not whole", used, k)
-		}
-		raw, got = raw[k:], got+int64(k)
+		raw = raw[k:]
 	}
 	return r, nil
 }
@@ -39,7 +51,7 @@ func TestResponsesInReadsOfAnySize(t *testing.T) {
 	for _, c := range responses {
 		for n := 1; n <= len(c.raw); n++ {
 			r, err := feedAll(t, c.raw, n)
-			if err != nil || string(r.body) != c.body || r.state != whole || r.status != 200 {
+			if err != nil || string(r.body) != c.body || !r.whole() || r.status != 200 {
 				t.Fatalf("%s in reads of %d: %q, state %d, status %d, %v", c.name, n, r.body, r.state, r.status, err)
 			}
 		}
@@ -55,7 +67,7 @@ func TestStampsAreOfTheReadThatCarriedTheByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := func(off int) int64 {
-			for _, s := range stampsOf(r.pieces) {
+			for _, s := range r.stamps() {
 				if s.Off > int64(off) {
 					return s.At
 				}
@@ -81,8 +93,8 @@ func TestTwoChunksInOneReadShareItsStamp(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Stamp{{Off: 5, At: 0, Shared: true}, {Off: 6, At: 0}}
-	if !reflect.DeepEqual(stampsOf(r.pieces), want) {
-		t.Errorf("%+v, want %+v", stampsOf(r.pieces), want)
+	if !reflect.DeepEqual(r.stamps(), want) {
+		t.Errorf("%+v, want %+v", r.stamps(), want)
 	}
 }
 
@@ -125,9 +137,9 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("reads of %d: %q; one read: %q", n, a.body, b.body)
 		}
 		last := int64(0)
-		for _, s := range stampsOf(a.pieces) {
+		for _, s := range a.stamps() {
 			if s.Off <= last {
-				t.Fatalf("stamps %v do not grow", stampsOf(a.pieces))
+				t.Fatalf("stamps %v do not grow", a.stamps())
 			}
 			last = s.Off
 		}
