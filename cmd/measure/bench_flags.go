@@ -96,7 +96,10 @@ Two protocols: passes (the default) starts c requests together, --warmup times u
 and --iters times timed. sustained (--num-prompts or --duration) keeps c streams full.
 In open loop (--request-rate or --trace) requests come at times of their own, whatever
 became of those before; they are sustained too.`
-	benchExample = `measure bench --cells 128:32 --concurrency 1,2`
+	benchExample = `measure bench --cells 128:32 --concurrency 1,2
+  measure bench --cells 128:32 --request-rate 20,inf --num-prompts 40
+  measure bench --trace trace.jsonl --trace-block 64
+  measure bench --dataset dataset.jsonl --num-prompts 8 --concurrency 2`
 )
 
 // collector is a flag set whose wrong values are gathered, so that a caller hears of
