@@ -172,7 +172,7 @@ const (
 	markSame   // of the same read as the one before
 	markBare   // without a stamp
 	markBehind // and the read brought more, of another record
-	markBits = iota
+	markBits   = iota
 )
 
 func (m *marks) add(n int, end int64, from arrival, framed bool) {
@@ -202,7 +202,8 @@ func (m *marks) add(n int, end int64, from arrival, framed bool) {
 }
 
 // pieces unpacks marks. Two pieces of one read came as more than one segment perhaps, and
-// the read has the stamp of the last: the earlier are shared.
+// the read has the stamp of the last: the earlier are shared. All of one TLS record came
+// with its end.
 func pieces(packed []byte) []piece {
 	var out []piece
 	var p piece
@@ -217,7 +218,7 @@ func pieces(packed []byte) []piece {
 		p.framed, p.sealed, p.shared = flags&markFramed != 0, flags&markSealed != 0, flags&markBehind != 0
 		switch {
 		case flags&markSame != 0:
-			out[len(out)-1].shared = true
+			out[len(out)-1].shared = out[len(out)-1].shared || !p.sealed
 		case flags&markBare != 0:
 			p.at = Unstamped
 		default:

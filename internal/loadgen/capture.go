@@ -96,7 +96,13 @@ func (r *runner) note(c *Capture, unseen int) {
 	if unseen > 0 {
 		say("the packet ring did not see " + itoa(unseen) + " of " + itoa(int(st.Connections)) + " connections: what they brought has no stamp")
 	}
-	if names := proxiesUnused(r.spec.Base.Hostname()); names != "" {
+	if r.dialer.speaks != "" {
+		say(r.dialer.speaks)
+	}
+	if n := r.dialer.others; n > 0 {
+		say("the server's name has " + itoa(n+1) + " addresses; one of them was measured")
+	}
+	if names := proxiesUnused(r.spec.Base); names != "" {
 		say(names + " of the environment was not used: the server itself is measured")
 	}
 	if st.Drops > 0 {

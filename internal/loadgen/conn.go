@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -37,6 +38,8 @@ func (c *conn) plain() bool { return c.transport == transport(c.socket) }
 // what is measured is the server.
 type dialer struct {
 	address string // as resolved by the first success
+	others  int    // addresses beside it that the server's name has
+	speaks  string // what the first success speaks; "" is HTTP/1.1 without TLS
 	stamps  string
 	noRing  string      // why there is none, where one was wanted
 	tls     *tls.Config // nil: plain
@@ -54,7 +57,10 @@ func newDialer(s *Spec) (*dialer, *ring, error) {
 	}
 	d.address = net.JoinHostPort(host, strconv.Itoa(int(number)))
 	if s.Base.Scheme == "https" {
-		d.tls = &tls.Config{ServerName: host, InsecureSkipVerify: s.Insecure, NextProtos: []string{"http/1.1"}}
+		d.tls = &tls.Config{
+			ServerName: hostOf(s.Base), InsecureSkipVerify: s.Insecure, NextProtos: []string{"h2", "http/1.1"},
+			DynamicRecordSizingDisabled: true, // a request is one record, or a few
+		}
 	}
 	ring, err := d.settle(s.Stamps, number, s.RingBlocks)
 	if err != nil {
@@ -118,11 +124,11 @@ func (d *dialer) settle(stamps string, port uint16, blocks int) (*ring, error) {
 }
 
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
-	nd := net.Dialer{Timeout: d.timeout}
+	var prepare func(string, string, syscall.RawConn) error
 	if d.stamps == StampsKernel {
-		nd.Control = askKernelStamps
+		prepare = askKernelStamps
 	}
-	nc, err := nd.DialContext(ctx, "tcp", d.address)
+	nc, err := connect(ctx, d.address, d.timeout, prepare)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +144,7 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 		c.transport = c.socket
 		return c, nil
 	}
-	over, err := shakeHands(ctx, nc, d.tls, d.timeout)
+	over, speaks, err := d.secure(ctx, nc)
 	if err == nil {
 		c.socket, err = detach(nc, over.got(), d)
 	}
@@ -147,7 +153,7 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	over.over(c.socket)
-	c.transport = over
+	c.transport, c.framing = over, speaks
 	return c, nil
 }
 

@@ -183,8 +183,8 @@ func (r *http1) parseHead(head []byte) error {
 	if proto == "HTTP/1.0" && !strings.EqualFold(r.header.Get("Connection"), "keep-alive") {
 		r.close = true
 	}
-	if c := r.header.Get("Content-Encoding"); c != "" && !strings.EqualFold(c, "identity") {
-		return errors.New("the answer is in content coding " + strconv.QuoteToASCII(clip(c, 40)) + ", which was not asked for")
+	if err := identity(r.header); err != nil {
+		return err
 	}
 	length := r.header.Get("Content-Length")
 	switch {

@@ -42,9 +42,9 @@ type loop struct {
 	started  int64 // when the clock did
 	ended    int64
 	cpu      int64 // of the process meanwhile, in ns
-	halted   bool // no request may begin
-	tooMuch  bool // halted since the answers take too much memory
-	finished bool // halted since nothing timed was left
+	halted   bool  // no request may begin
+	tooMuch  bool  // halted since the answers take too much memory
+	finished bool  // halted since nothing timed was left
 	reads    int64
 	total    int64 // bytes that the answers take, put aside or not
 	dials    sync.WaitGroup
@@ -331,9 +331,7 @@ func (l *loop) dialAll() error {
 	if err := open(l.streams[0]); err != nil {
 		return err
 	}
-	if a := l.streams[0].conn.address; a != "" {
-		l.r.dialer.address = a
-	}
+	l.r.dialer.settled(l.r.ctx, l.streams[0].conn)
 	errs := make([]error, len(l.streams))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 64) // a listen backlog is often 128

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -34,7 +32,7 @@ type runner struct {
 	queue   chan *request
 	mayHold int64 // bytes
 	thrifty bool
-	percent int // of garbage to live memory, before thrift
+	percent int  // of garbage to live memory, before thrift
 	blind   bool // there was a ring, and it saw nothing
 }
 
@@ -215,7 +213,7 @@ func headOf(s *Spec) []byte {
 		req := http.Request{Header: h}
 		req.SetBasicAuth(u.Username(), p)
 	}
-	host := s.Base.Host
+	host := authorityOf(s.Base)
 	for k, v := range s.Header {
 		switch http.CanonicalHeaderKey(k) {
 		case "Host":
@@ -353,19 +351,4 @@ func mayHold(s *Spec, planned int, c Call) int64 {
 		bytes = float64(s.Concurrency) * s.Duration.Seconds() * fastestStream * heldPerToken
 	}
 	return int64(max(leastHeld, bytes))
-}
-
-// proxiesUnused names what would have sent others through a proxy. Its value may hold
-// a password.
-func proxiesUnused(host string) string {
-	if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && a.IsLoopback() {
-		return ""
-	}
-	var set []string
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		if os.Getenv(name) != "" || os.Getenv(strings.ToLower(name)) != "" {
-			set = append(set, name)
-		}
-	}
-	return strings.Join(set, ", ")
 }

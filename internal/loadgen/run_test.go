@@ -509,44 +509,6 @@ func TestLoopbackOfIPv6AndBasePath(t *testing.T) {
 	}
 }
 
-func TestTLSIsStampedAtRead(t *testing.T) {
-	s := httptest.NewTLSServer(&counter{})
-	defer s.Close()
-	base, _ := url.Parse(s.URL)
-	spec := load(base, row.Passes, 2, 0)
-	spec.Iters, spec.Insecure = 2, true
-	got, err := Run(context.Background(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Stats.Stamps != StampsRead || len(got.Outcomes) != 4 || got.Outcomes[3].Err != "" {
-		t.Errorf("%+v", got.Stats)
-	}
-	spec.Insecure = false
-	if _, err := Run(context.Background(), spec); err == nil {
-		t.Error("an unknown authority was accepted")
-	}
-	spec.Stamps = StampsKernel
-	if _, err := Run(context.Background(), spec); err == nil || !strings.Contains(err.Error(), "TLS") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestProxiesOfTheEnvironmentAreNamedAndNotUsed(t *testing.T) {
-	t.Setenv("http_proxy", "http://user:s3cret@127.0.0.1:1")
-	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-	for host, want := range map[string]string{"127.0.0.1": "", "::1": "", "localhost": "", "gpu-7": "HTTP_PROXY, HTTPS_PROXY"} {
-		if got := proxiesUnused(host); got != want {
-			t.Errorf("%s: %q, want %q", host, got, want)
-		}
-	}
-	spec := load((&counter{}).start(t), row.Passes, 1, 0)
-	spec.Iters = 1
-	if got, err := Run(context.Background(), spec); err != nil || got.Outcomes[0].Err != "" {
-		t.Error(err, got)
-	}
-}
-
 func TestProgress(t *testing.T) {
 	told := make(chan Progress, 1)
 	srv := &counter{handle: func(w http.ResponseWriter, _ *http.Request, n int) {

@@ -173,15 +173,18 @@ func (r *records) more() error {
 		r.base += int64(r.given)
 		r.whole, r.given = 0, 0
 	}
+	var n int
+	var err error
+	from := arrival{at: Unstamped}
+	p := r.scratch
 	if r.lower == nil {
-		var p [4 << 10]byte
-		n, err := r.Conn.Read(p[:])
-		r.buf = append(r.buf, p[:n]...)
-		return err
+		p = make([]byte, 4<<10)
+		n, err = r.Conn.Read(p)
+	} else {
+		n, from, err = r.lower.read(p)
 	}
-	n, from, err := r.lower.read(r.scratch)
 	if n > 0 {
-		r.buf = append(r.buf, r.scratch[:n]...)
+		r.buf = append(r.buf, p[:n]...)
 		r.at = from.at
 	}
 	switch {

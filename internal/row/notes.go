@@ -236,6 +236,8 @@ var observedNotes = []string{
 	"prompt=text calibrated (# tokens a word and # around them)",
 	"the packet ring did not see the connections of # of # requests; they have the kernel's stamp of each read",
 	"the packet ring dropped # packets",
+	"HTTP/# over TLS #",
+	"the server's name has # addresses; one of them was measured",
 	"@ of the environment was not used: the server itself is measured",
 	"@, @ of the environment was not used: the server itself is measured",
 	"@, @, @ of the environment was not used: the server itself is measured",
