@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"rowproof/internal/gate"
+	"rowproof/internal/prompts"
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 )
@@ -95,13 +98,13 @@ func TestBenchRepeatsADatasetsPrompts(t *testing.T) {
 	}
 	b := loaded(t, prefix)
 	passes(t, b, 0, "schema", "recompute", "complete", "lengths", "cold", "warm")
-	prompts := map[string]int{}
+	sent := map[string]int{}
 	for _, s := range b.Rows[0].Samples {
-		prompts[s.Prompt]++
+		sent[s.Prompt]++
 	}
 	// 47 and 9 tokens with the template; of the longer 32 come from the cache.
-	if c := b.Rows[0].Row.Counts; len(prompts) != 2 || *c.ISL != (row.Range{Min: 9, Max: 47}) || *c.CachedTokens != 3*32 {
-		t.Errorf("%d prompts, counts %+v", len(prompts), c)
+	if c := b.Rows[0].Row.Counts; len(sent) != 2 || *c.ISL != (row.Range{Min: 9, Max: 47}) || *c.CachedTokens != 3*32 {
+		t.Errorf("%d prompts, counts %+v", len(sent), c)
 	}
 }
 
@@ -127,5 +130,153 @@ func TestBenchSendsADatasetsMessages(t *testing.T) {
 	}
 	if found < 3 {
 		t.Errorf("%d of %d requests carry the file's messages", found, len(f.requests()))
+	}
+}
+
+// Requests come at the times that the row's seed gives, whatever became of those before.
+func TestBenchOffersRates(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, stdout, stderr := call(t, "--cells", "32:8", "--request-rate", "80,40,inf", "--num-prompts", "40", "--warmup", "1", "--seed", "5", "--output", prefix)
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if !strings.Contains(stderr, "(32:8 at 40 requests/s,80 requests/s,all at once), sustained, seed 5") {
+		t.Errorf("announced %s", stderr)
+	}
+	b := loaded(t, prefix)
+	for i, rate := range []string{"40", "80", "inf"} {
+		w, samples := &b.Rows[i].Row.Workload, b.Rows[i].Samples
+		passes(t, b, i, "schema", "recompute", "complete", "lengths", "counted", "cold", "warm", "little", "queue")
+		if r := answersOf(b, i)["little"]; r.Answer != gate.NotApplicable {
+			t.Errorf("little: %v", r.Answer)
+		}
+		if *w.Load.RequestRate != rate || w.Load.Concurrency != nil {
+			t.Errorf("row %d offers %+v", i, w.Load)
+		}
+		value, _ := parseRate(rate)
+		seed, _ := strconv.ParseUint(w.Seed, 10, 64)
+		times := prompts.NewArrivals(seed, 0, value, 1)
+		for _, s := range samples {
+			// Whole µs on both sides.
+			if off := s.Enqueued - samples[0].Enqueued - times.At(int(s.I)).Microseconds(); off < -1 || off > 1 {
+				t.Fatalf("at %s/s request %d was enqueued %d µs off its time", rate, s.I, off)
+			}
+		}
+	}
+	for i, r := range records(t, stdout) {
+		if r["isl"] != "32" || r["concurrency"] != "" || r["speedup_vs_c1"] != "" || r["admitted_tok"] != "" || r["status"] != "ok" ||
+			!strings.Contains(r["notes"], "; protocol=sustained; request_rate="+[]string{"40; burstiness=1", "80; burstiness=1", "inf"}[i]+
+				"; no streams in open loop: concurrency speedup_vs_c1 batching_efficiency admitted_tok; requests=40;") {
+			t.Errorf("row %v", r)
+		}
+	}
+}
+
+// With a most of requests under way, the others wait, and their wait is in their TTFT.
+func TestBenchBoundsWhatIsUnderWay(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, stdout, stderr := quick(t, "--cells", "16:6", "--request-rate", "inf", "--max-concurrency", "3", "--num-prompts", "12", "--output", prefix)
+	if code != exitOK || records(t, stdout)[0]["concurrency"] != "3" || !strings.Contains(stdout, "; request_rate=inf; max_concurrency=3; no streams in open loop: speedup_vs_c1 ") {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	b := loaded(t, prefix)
+	passes(t, b, 0, "schema", "recompute", "complete", "warm", "little")
+	samples := b.Rows[0].Samples
+	for _, s := range samples {
+		under := 0
+		for _, o := range samples {
+			if last, _ := o.LastContent(); o.Sent <= s.Sent && last > s.Sent {
+				under++
+			}
+		}
+		if under > 3 || s.Enqueued != samples[0].Enqueued {
+			t.Errorf("request %d: %d under way, enqueued at %d", s.I, under, s.Enqueued)
+		}
+	}
+	f := b.Rows[0].Row.Figures
+	if *f.TTFT.Mean <= *f.SendTTFT.Mean {
+		t.Errorf("TTFT %v ms, from the sending %v ms: the wait is lost", *f.TTFT.Mean, *f.SendTTFT.Mean)
+	}
+}
+
+// sooner is talk with its requests a few milliseconds apart, as far as the answers allow.
+func sooner() string {
+	return strings.NewReplacer(" 400,", " 150,", " 800,", " 300,", " 1300,", " 700,").Replace(talk)
+}
+
+// What a prefix cache serves of a trace is what the trace says, request by request, the
+// warm-up's with blocks of their own among them. Behind a chat's template, whose end parts
+// the last block from what another prompt has there, it is a block of the cache less.
+func TestBenchReplaysATrace(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	file := fileOf(t, "talk.jsonl", sooner())
+	for endpoint, short := range map[string]int64{"/v1/completions": 0, "/v1/chat/completions": 16} {
+		prefix := filepath.Join(t.TempDir(), "run")
+		code, stdout, stderr := quick(t, "--trace", file, "--trace-block", "64", "--warmup", "1", "--repeats", "2", "--endpoint", endpoint, "--output", prefix)
+		if code != exitOK {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		b := loaded(t, prefix)
+		passes(t, b, 0, "schema", "recompute", "complete", "lengths", "counted", "cold", "warm", "little")
+		r, samples := b.Rows[0].Row, b.Rows[0].Samples
+		// 128, 128 and 192 of 952 tokens stand at the head of an earlier prompt.
+		if c := r.Counts; *c.PromptTokens != 2*952 || *c.CommonTokens != 2*448 || *c.CachedTokens != 2*(448-short) || *c.ISL != (row.Range{Min: 90, Max: 320}) {
+			t.Errorf("%s: counts %+v, cached %d, in common %d of %d", endpoint, c, *c.CachedTokens, *c.CommonTokens, *c.PromptTokens)
+		}
+		want := map[int64]string{0: "; cached_tok=896 (47.1% of the prompt tokens; in theory 896 or 47.1%); ", 16: "; cached_tok=864 (45.4% of the prompt tokens; in theory 896 or 47.1%); "}[short]
+		if !strings.Contains(stdout, row.TraceNote+"; trace=") || !strings.Contains(stdout, want) {
+			t.Errorf("%s: printed %s", endpoint, stdout)
+		}
+		var turn1 *row.Sample
+		for i := range samples {
+			s := &samples[i]
+			want := *s.WantCached
+			if want == 192 {
+				want -= short
+			}
+			if s.Cached == nil || *s.Cached != want || *s.OSL != asked(s.WantOSL, r.Workload.OSL) {
+				t.Errorf("%s: request %d of repeat %d found %d tokens cached, %d were in common", endpoint, s.I, s.Repeat, *s.Cached, *s.WantCached)
+			}
+			if s.Session == 0 {
+				continue
+			}
+			if s.Cached != nil && *s.Cached == 128 {
+				turn1 = s
+			} else if last, _ := turn1.LastContent(); s.Enqueued < last+50_000 {
+				t.Errorf("%s: the second turn came %d µs after the first ended", endpoint, s.Enqueued-last)
+			}
+		}
+	}
+}
+
+// The examples of the help run as they stand, beside files of those names.
+func TestBenchExamplesRun(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	trace, err := os.ReadFile("../../internal/prompts/testdata/trace.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"trace.jsonl": string(trace), "dataset.jsonl": questions(40)} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, help, _ := quick(t, "--help")
+	ran := 0
+	for line := range strings.Lines(help) {
+		command, ok := strings.CutPrefix(line, "  measure bench ")
+		if !ok {
+			continue
+		}
+		ran++
+		if code, stdout, stderr := quick(t, strings.Fields(command)...); code != exitOK || len(records(t, stdout)) == 0 {
+			t.Errorf("%sexit %d: %s", line, code, stderr)
+		}
+	}
+	if ran < 4 {
+		t.Errorf("%d examples found in the help", ran)
 	}
 }

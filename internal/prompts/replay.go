@@ -57,7 +57,7 @@ func (r *Replay) Request(seq int) Replayed {
 	case i < 0:
 		line, cycle := &lines[seq%len(lines)], int64(seq/len(lines))
 		return Replayed{
-			Input: line.Input, Output: line.Output, At: r.warmAt(seq),
+			Input: line.Input, Output: line.Output, At: r.warmAt(seq), Reusable: line.Reusable,
 			line: line, blocks: (r.space + 1 + cycle) * r.trace.Blocks,
 		}
 	case i >= len(lines):
