@@ -89,19 +89,28 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	out := &output{prefix: o.output, stdout: s.out, report: report, evidence: []row.Evidence{evidence}}
-	plan := o.plan()
+	out := &output{prefix: o.output, stdout: s.out, asJSON: o.json, report: report, evidence: []row.Evidence{evidence}}
+	plan := o.course()
 	sw.announce(s.err, plan, report)
 	if err := out.begin(); err != nil {
 		return exitFailed, err
 	}
 	broken := sw.rows(ctx, plan, out, s.err)
 	verdicts := sw.close(s.err, out)
+	answers := plan.answers()
+	for i := range answers {
+		answers[i].tell(s.err)
+		if o.json {
+			out.print(map[string]any{"slo": answers[i]}, s.err)
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return exitInterrupted, ctx.Err()
 	case broken != nil:
 		return exitFailed, broken
+	case len(answers) > 0:
+		return sloCode(answers)
 	case slices.ContainsFunc(report.Rows, func(r row.Row) bool { return r.Status != row.StatusOK }):
 		return exitFailed, nil
 	case o.requireVerified && slices.ContainsFunc(verdicts, func(v string) bool { return v != gate.Verified }):
@@ -218,12 +227,13 @@ func thisProgram() string {
 // rows measures the plan strictly one row at a time, until its end, an interrupt, or a
 // failed row that the run is to stop at. The error is that of files or a CSV that could
 // not be written to the end.
-func (s *sweep) rows(ctx context.Context, plan []planned, out *output, w io.Writer) error {
-	s.bar = newProgress(w, plan)
+func (s *sweep) rows(ctx context.Context, plan course, out *output, w io.Writer) error {
+	s.bar = newProgress(w, plan.known())
 	work, end := draining(ctx, drainFor, func() { s.tellInterrupt(w) })
 	defer end()
-	for n, p := range plan {
-		if ctx.Err() != nil {
+	for n := 0; ctx.Err() == nil; n++ {
+		p, ok := plan.next()
+		if !ok {
 			break
 		}
 		s.bar.begin(p)
@@ -234,13 +244,13 @@ func (s *sweep) rows(ctx context.Context, plan []planned, out *output, w io.Writ
 		}
 		s.bar.end(p)
 		out.add(m, w)
+		plan.took(p, m)
 		if m.row.Status == row.StatusOK {
 			continue
 		}
 		fmt.Fprintf(w, "measure bench: %s: %s\n", p, m.row.Reason)
-		if left := len(plan) - n - 1; s.o.onFailure == failStop && left > 0 && ctx.Err() == nil {
-			fmt.Fprintf(w, "measure bench: %s not measured: --on-failure stop\n", countOf(left, "row"))
-			break
+		if s.o.onFailure == failStop && ctx.Err() == nil {
+			plan.stop(w)
 		}
 	}
 	return out.settle()

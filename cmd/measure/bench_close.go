@@ -225,13 +225,13 @@ func ofRoof(a *row.AsItWas, r *row.Row) *float64 {
 
 // announce says in one line what is about to be measured, and in another what will be
 // missing for a verdict.
-func (s *sweep) announce(w io.Writer, plan []planned, r *row.Report) {
+func (s *sweep) announce(w io.Writer, plan course, r *row.Report) {
 	engine := strings.TrimSpace(r.Receipt.Engine.Name + " " + r.Receipt.Engine.Version)
 	if engine == "" {
 		engine = "an engine that does not say what it is"
 	}
-	fmt.Fprintf(w, "measuring %s on %s at %s: %s (%s), %s, seed %d\n",
-		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), countOf(len(plan), "row"), planWords(plan), s.o.protocol, s.o.seed)
+	fmt.Fprintf(w, "measuring %s on %s at %s: %s, %s, seed %d\n",
+		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), plan.words(), s.o.protocol, s.o.seed)
 	if s.o.verbose {
 		defer s.details(w, r)
 	}

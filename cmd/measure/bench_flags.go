@@ -54,6 +54,9 @@ type benchOptions struct {
 	idle, connect  time.Duration // of an answer's silence, and to open a connection
 	onFailure      string        // failContinue or failStop
 	seed           uint64
+	slo            []row.Limit // search for the highest load that meets them
+	givenLoads     bool        // the ladder or the rates are the user's
+	leastRequests  int64       // that the limits' percentiles take
 	sampling       row.Sampling
 	extraBody      map[string]string // key → JSON text
 
@@ -65,6 +68,7 @@ type benchOptions struct {
 	recipe          string
 	requireVerified bool
 	verbose         bool
+	json            bool
 
 	secrets secrets
 	command []string // as called, secrets masked
@@ -279,6 +283,7 @@ func (o *benchOptions) declare(c collector) *inputs {
 		return ""
 	})
 	c.span("duration", &o.duration, "", "protocol sustained: requests started in this time are timed", true)
+	o.declareSLO(c)
 	c.count("repeats", &o.repeats, 1, "full timed runs of each row, each with prompts of its own; intervals need at least 2")
 
 	c.count("shared-prefix", &o.sharedPrefix, 0, "tokens at the start of every prompt that all share")
@@ -302,6 +307,7 @@ func (o *benchOptions) declare(c collector) *inputs {
 
 	c.choice("device", &in.device, "auto", benchDevices, "what the server must run on: auto, cuda, rocm or cpu; held against the receipt")
 	c.StringVar(&o.output, "output", "", "write `PREFIX`.csv, PREFIX.json, samples and evidence as rows complete; no file of an earlier run is replaced")
+	c.BoolVar(&o.json, "json", false, "for a program: in place of the CSV a line {\"row\": …} for each row, as the report holds it, and of a search {\"slo\": …}")
 	c.BoolVar(&o.requireVerified, "require-verified", false, "exit 4 unless every row is verified")
 	c.BoolVarP(&o.verbose, "verbose", "v", false, "say more on stderr: receipt, prompts, load time, peak memory")
 	return in
@@ -349,6 +355,7 @@ func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positi
 		}
 	}
 	o.finishLoad(in, given, wrong)
+	o.finishSLO(given, wrong)
 	if given("device") {
 		o.device = in.device
 	}

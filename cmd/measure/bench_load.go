@@ -266,6 +266,9 @@ func (o *benchOptions) connections(p *planned) int64 {
 // mostStreams is as many connections as any row of a run opens.
 func (o *benchOptions) mostStreams() int64 {
 	most := int64(1)
+	if o.slo != nil && o.rates == nil && (!o.givenLoads || len(o.ladder) == 1) {
+		most = likelyTried
+	}
 	for _, p := range o.plan() {
 		most = max(most, o.connections(&p))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 type output struct {
 	prefix   string // "" writes no files
 	stdout   io.Writer
+	asJSON   bool // stdout gets a line of JSON for each row, not the CSV
 	report   *row.Report
 	evidence []row.Evidence // the run's own line, then one a row
 	seeds    []row.SeedColumns
@@ -31,7 +33,7 @@ type output struct {
 	written   int            // rows whose files are on disk
 	unwritten []rowfile.File // samples files that are not, for want of room perhaps
 	broken    error          // of the latest write of the files
-	unprinted error          // of the first line of CSV that could not be printed
+	unprinted error          // of the first line that could not be printed
 }
 
 // writable makes the folder of a prefix and says whether files can be put there.
@@ -51,8 +53,10 @@ func writable(prefix string) error {
 
 // begin prints the CSV's header and, with a prefix, writes it to the CSV file.
 func (o *output) begin() error {
-	if _, err := io.WriteString(o.stdout, rowfile.CSVHeader+"\n"); err != nil {
-		return err
+	if !o.asJSON {
+		if _, err := io.WriteString(o.stdout, rowfile.CSVHeader+"\n"); err != nil {
+			return err
+		}
 	}
 	if o.prefix == "" {
 		return nil
@@ -115,9 +119,26 @@ func (o *output) add(m *finished, w io.Writer) {
 		fmt.Fprintln(w, "measure bench: the files could be written again, and nothing is missing from them")
 	}
 	// What is printed is on disk already, where it can be.
-	if _, err := io.WriteString(o.stdout, csv); err != nil && o.unprinted == nil {
+	if o.asJSON {
+		o.print(map[string]any{"row": m.row}, w)
+	} else if _, err := io.WriteString(o.stdout, csv); err != nil {
+		o.unprintable(err, w)
+	}
+}
+
+// print puts a line of JSON on stdout.
+func (o *output) print(v any, w io.Writer) {
+	e := json.NewEncoder(o.stdout)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		o.unprintable(err, w)
+	}
+}
+
+func (o *output) unprintable(err error, w io.Writer) {
+	if o.unprinted == nil {
 		o.unprinted = err
-		fmt.Fprintf(w, "measure bench: the CSV cannot be printed: %v\n", err)
+		fmt.Fprintf(w, "measure bench: what was measured cannot be printed: %v\n", err)
 	}
 }
 
@@ -147,6 +168,7 @@ func (o *output) take(m *finished) (line string, err error) {
 		o.unwritten = append(o.unwritten, rowfile.File{Path: file, Data: packed})
 	}
 	o.report.Rows[n].ID, err = rowfile.ID(o.report, n)
+	m.row.ID = o.report.Rows[n].ID
 	return strings.SplitAfter(string(rowfile.CSV(o.report, o.seeds)), "\n")[n+1], err
 }
 

@@ -81,10 +81,7 @@ type planned struct {
 
 // plan lists the rows in the order they are measured: shape by shape, up the ladder.
 func (o *benchOptions) plan() []planned {
-	shapes, rates := o.shapes, o.rates
-	if o.trace != nil || o.dataset != nil {
-		shapes = []shape{{}}
-	}
+	shapes, rates := o.asked(), o.rates
 	if o.traceFile != "" && rates == nil {
 		rates = []string{ownTimes}
 	}
@@ -105,6 +102,14 @@ func (o *benchOptions) plan() []planned {
 		}
 	}
 	return rows
+}
+
+// asked are the shapes of a run; of a file's requests there is one, not known before.
+func (o *benchOptions) asked() []shape {
+	if o.trace != nil || o.dataset != nil {
+		return []shape{{}}
+	}
+	return o.shapes
 }
 
 // describe fills in a row's workload, and the shape and name that follow from it.
@@ -153,7 +158,7 @@ func (o *benchOptions) workload(p *planned) row.Workload {
 	default:
 		n := o.requests
 		if n == 0 {
-			n = max(20, 10*p.concurrency)
+			n = max(20, 10*p.concurrency, o.leastRequests)
 		}
 		w.Requests = &n
 	}

@@ -38,6 +38,7 @@ type finished struct {
 	samples  []row.Sample
 	evidence row.Evidence
 	seed     row.SeedColumns
+	gone     bool // the server could not be reached any more
 }
 
 // measure runs one planned row to its end: whatever the server does, there is a row that
@@ -102,11 +103,15 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 			m.row.Status, m.row.Reason = row.StatusError, why
 		}
 	case m.row.Status == row.StatusError:
-		if why := s.srv.gone(goneWithin); why != "" && len(m.samples) > 0 {
-			m.row.Reason = oneLine("the server is gone (" + why + "); " + m.row.Reason)
-		} else if why != "" {
-			m.row.Reason = "the server is gone (" + why + ")"
+		why := s.srv.gone(goneWithin)
+		if m.gone = why != ""; !m.gone {
+			break
 		}
+		gone := "the server is gone (" + why + ")"
+		if len(m.samples) > 0 {
+			gone += "; " + m.row.Reason
+		}
+		m.row.Reason = oneLine(gone)
 	}
 	return m
 }

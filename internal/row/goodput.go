@@ -8,10 +8,13 @@ import (
 
 // Limit is the most that a latency may be in ms: TTFT p99 ≤ 200 ms.
 type Limit struct {
-	Figure   string // "ttft_ms", "itl_ms", "tpot_ms" or "e2e_ms"
-	Permille int    // 500, 900, 950 or 990
+	Figure   string // "ttft_ms", "ttfa_ms", "itl_ms", "tpot_ms" or "e2e_ms"
+	Permille int    // 500, 900, 950, 990 or Mean
 	Max      float64
 }
+
+// Mean in place of a limit's permille asks for the mean.
+const Mean = 0
 
 // Good is how many requests a second met every limit.
 type Good struct {
@@ -26,7 +29,7 @@ type Good struct {
 
 // Goodput counts the requests that request_s counts, and keeps those that met every
 // limit by themselves: of TTFT, E2E and TPOT a request has one, whatever the percentile;
-// of its gaps the percentile counts where it has enough of them, else the greatest. A
+// of its gaps the percentile, or the mean, counts where it has enough of them, else the greatest. A
 // request of one token has no TPOT and no gap to be over. Without limits it is
 // request_s.
 func Goodput(w *Workload, samples []Sample, limits []Limit) Good {
@@ -108,6 +111,9 @@ func (s *Sample) latency(l Limit) (v float64, any, told bool) {
 		return ms(first - s.Enqueued), true, okFirst
 	case "e2e_ms":
 		return ms(last - s.Enqueued), true, okLast
+	case "ttfa_ms":
+		at, why := s.answerAt()
+		return ms(at - s.Enqueued), true, why == ""
 	}
 	n, why := s.OutputTokens()
 	switch {
@@ -125,6 +131,10 @@ func (s *Sample) latency(l Limit) (v float64, any, told bool) {
 	gaps := e.itl.list
 	if len(gaps) == 0 {
 		return 0, false, false
+	}
+	if l.Permille == Mean {
+		v, ok := stats.Mean(gaps)
+		return v, true, ok
 	}
 	slices.Sort(gaps)
 	v, ok := stats.Percentile(gaps, l.Permille)

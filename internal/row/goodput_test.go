@@ -30,6 +30,8 @@ func TestGoodputByHand(t *testing.T) {
 		"e2e":                            {[]Limit{{"e2e_ms", 990, 100}}, 2},
 		"itl p99: the greatest of a few": {[]Limit{{"itl_ms", 990, 38}}, 2},
 		"itl p50: the median":            {[]Limit{{"itl_ms", 500, 30}}, 3}, // 15, 30, 60, 25
+		"itl mean: 15, 30, 60, 25":       {[]Limit{{"itl_ms", Mean, 25}}, 2},
+		"ttfa without reasoning is ttft": {[]Limit{{"ttfa_ms", 990, 60}}, 3},
 		"every limit at once":            {[]Limit{{"ttft_ms", 990, 60}, {"itl_ms", 990, 20}}, 1},
 		"none":                           {[]Limit{{"e2e_ms", 990, 1}}, 0},
 	} {
@@ -40,6 +42,18 @@ func TestGoodputByHand(t *testing.T) {
 		near(t, name, g.PerSec, float64(c.met)/0.2)
 	}
 	near(t, "request_s", Compute(w, 1, samples, nil).Figures.RequestPerSec, 4/0.2)
+}
+
+// The answer came with the second chunk, and once not at all.
+func TestGoodputOfTheFirstAnswer(t *testing.T) {
+	one, none := int64(1), int64(-1)
+	a, b := request(0, 49_990, 10_000, 20_000), request(0, 49_990, 10_000)
+	a.Answer, b.Answer = &one, &none
+	for most, met := range map[float64]int64{59: 0, 60: 1} {
+		if g := Goodput(passes(2, 1), []Sample{a, b}, []Limit{{"ttfa_ms", 990, most}}); g.Met != met || g.Untold != 1 {
+			t.Errorf("at most %v: %+v", most, g)
+		}
+	}
 }
 
 // Of a hundred and one gaps the 99th percentile is 20 ms, though one is of a second.

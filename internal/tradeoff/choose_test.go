@@ -93,6 +93,22 @@ func TestHold(t *testing.T) {
 	}
 }
 
+func TestHoldAMean(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	f := &row.Figures{TTFA: &row.Dist{Mean: v(40), P50: v(10)}, ITL: &row.Dist{P50: v(1)}}
+	held := Hold(f, []Limit{{Figure: "ttfa_ms", Permille: row.Mean, Max: 30}, {Figure: "ttfa_ms", Permille: 990, Max: 30}, {Figure: "itl_ms", Permille: row.Mean, Max: 30}})
+	if h := held[0]; h.Met || !h.Known() || *h.Found != 40 {
+		t.Errorf("%+v", h)
+	}
+	// A percentile that the row has not is never answered by the mean, nor a mean by a percentile.
+	if h := held[1]; !h.Met || h.Known() || *h.Found != 10 || h.Permille != 500 {
+		t.Errorf("%+v", h)
+	}
+	if h := held[2]; h.Met || h.Found != nil {
+		t.Errorf("%+v", h)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	rank := func(v float64) *float64 { return &v }
 	rows := []Candidate{

@@ -40,8 +40,8 @@ func Hold(f *row.Figures, limits []Limit) []Held {
 	held := make([]Held, len(limits))
 	for i, l := range limits {
 		held[i] = Held{Limit: l, Permille: l.Permille}
-		for _, p := range []int{990, 950, 900, 500} {
-			if p > l.Permille {
+		for _, p := range []int{990, 950, 900, 500, row.Mean} {
+			if p > l.Permille || p == row.Mean && l.Permille != row.Mean {
 				continue
 			}
 			if v := percentile(latency(f, l.Figure), p); v != nil {
@@ -58,6 +58,8 @@ func latency(f *row.Figures, name string) *row.Dist {
 	switch name {
 	case "ttft_ms":
 		return f.TTFT
+	case "ttfa_ms":
+		return f.TTFA
 	case "itl_ms":
 		return f.ITL
 	case "tpot_ms":
@@ -73,6 +75,8 @@ func percentile(d *row.Dist, permille int) *float64 {
 		return nil
 	}
 	switch permille {
+	case row.Mean:
+		return d.Mean
 	case 500:
 		return d.P50
 	case 900:
