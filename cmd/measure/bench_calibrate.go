@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -59,17 +60,19 @@ type calibration struct {
 	o *benchOptions
 	w row.Workload
 
-	stamps  string      // which stamps the client has here
-	noRing  string      // why they are not a ring's, where that was wanted
-	answer  *row.Sample // the first that succeeded
-	status  int         // of the latest answer; 0: none came
-	refused string      // why the first failed
-	notes   []string    // what every row should say of it
+	stamps  string          // which stamps the client has here
+	noRing  string          // why they are not a ring's, where that was wanted
+	answer  *row.Sample     // the first that succeeded
+	status  int             // of the latest answer; 0: none came
+	refused string          // why the first failed
+	notes   []string        // what every row should say of it
+	counter *engine.Counter // nil: prompts are counted by asking for short outputs
 }
 
-// calibrate finds how this server takes prompts, and whether it takes ignore_eos. It
-// tries what is exact first: ids, then text measured by the server's own usage. A server
-// that refuses everything is measured all the same: its rows carry its words.
+// calibrate finds how this server takes prompts, whether it takes ignore_eos, and what it
+// calls the limit of the output. It tries what is exact first: ids, then text measured by
+// the server's own count. A server that refuses everything is measured all the same: its
+// rows carry its words.
 func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, error) {
 	c := &calibration{s: s, o: o, w: row.Workload{Endpoint: o.endpoint, OSL: 2, Sampling: o.sampling}}
 	ids, text := form{}, form{words: prompts.Words, perWord: 1}
@@ -77,9 +80,13 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, 
 	if !engine.TakesIDs(o.endpoint) {
 		forms = forms[1:]
 	}
+	if o.sampling.IgnoreEOS && !engine.TakesIgnoreEOS(o.endpoint) {
+		o.sampling.IgnoreEOS = false
+		c.notes = append(c.notes, "this route takes no ignore_eos: outputs may end early")
+	}
 	for _, s.form = range forms {
 		for _, c.w.Sampling.IgnoreEOS = range slices.Compact([]bool{o.sampling.IgnoreEOS, false}) {
-			sample, err := c.random(ctx, fewWords)
+			sample, err := c.first(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -105,23 +112,53 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, 
 		}
 	}
 	s.form = forms[0]
+	if c.status == http.StatusNotFound && !s.listed {
+		return nil, refuse(exitNoServer, "%s lists no models and answers 404 to %s too; want the address and the --endpoint of a server", s.base.Redacted(), o.endpoint)
+	}
 	return c, nil
 }
 
-// measureWords finds how many tokens words make here. few is what the server said of
-// the first prompt.
+// first asks a short request in the form at hand. Of a chat's two names for the limit of
+// the output the server may take one only, or heed one only.
+func (c *calibration) first(ctx context.Context) (row.Sample, error) {
+	sample, err := c.random(ctx, fewWords, 0)
+	long := func(s *row.Sample) bool { return s.OSL != nil && *s.OSL > c.w.OSL }
+	if err != nil || c.o.endpoint != engine.PathChat || c.s.completionLimit ||
+		sample.OK() && !long(&sample) || !sample.OK() && !strings.Contains(sample.Reason, "max_completion_tokens") {
+		return sample, err
+	}
+	status := c.status
+	c.s.completionLimit = true
+	again, err := c.random(ctx, fewWords, 1)
+	if err == nil && (!again.OK() || long(&again)) {
+		c.s.completionLimit, c.status = false, status
+		return sample, nil
+	}
+	return again, err
+}
+
+// measureWords finds how many tokens words make here. few is what usage said of the first
+// prompt.
 func (c *calibration) measureWords(ctx context.Context, few *int64) (note string, err error) {
 	f := &c.s.form
-	many, err := c.random(ctx, manyWords)
+	by := ""
+	c.counter = engine.NewCounter(c.s.base, c.s.header, c.o.insecure, c.o.timeout, c.s.engine, c.s.model)
+	defer c.counter.Close()
+	if n, ok := c.counter.Count(ctx, c.w.Endpoint, engine.Prompt{Text: c.text(fewWords, 0)}); ok && (few == nil || n == *few) {
+		few, by = &n, " by /tokenize"
+	} else {
+		c.counter = nil // it does not count as usage does
+	}
+	many, err := c.tokens(ctx, c.text(manyWords, 0))
 	if err != nil {
 		return "", err
 	}
-	if few == nil || many.ISL == nil || *many.ISL <= *few {
+	if few == nil || many <= *few {
 		return "prompt=text: the server does not say how many tokens it is", nil
 	}
-	perWord := float64(*many.ISL-*few) / (manyWords - fewWords)
+	perWord := float64(many-*few) / (manyWords - fewWords)
 	if perWord < leastPerWord {
-		return fmt.Sprintf("prompt=text: the server counts %d more tokens for %d more words: it can't be counted by", *many.ISL-*few, manyWords-fewWords), nil
+		return fmt.Sprintf("prompt=text: the server counts %d more tokens for %d more words: it can't be counted by", many-*few, manyWords-fewWords), nil
 	}
 	around := *few - int64(math.Round(fewWords*perWord))
 	if perWord != 1 {
@@ -131,23 +168,17 @@ func (c *calibration) measureWords(ctx context.Context, few *int64) (note string
 		}
 		if len(single) >= enoughWords {
 			*f = form{words: single, around: beside, perWord: 1}
-			return fmt.Sprintf("prompt=text calibrated (%d words of one token each and %d tokens around them)", len(single), beside), nil
+			return fmt.Sprintf("prompt=text calibrated%s (%d words of one token each and %d tokens around them)", by, len(single), beside), nil
 		}
 	}
 	f.around, f.perWord = around, perWord
-	return fmt.Sprintf("prompt=text calibrated (%.4g tokens a word and %d around them)", perWord, around), nil
+	return fmt.Sprintf("prompt=text calibrated%s (%.4g tokens a word and %d around them)", by, perWord, around), nil
 }
 
 // singleTokens finds the words that are one token each, in groups: a group with a
 // longer word is left out whole.
 func (c *calibration) singleTokens(ctx context.Context) (single []string, around int64, err error) {
-	tokens := func(list []string) (int64, error) {
-		sample, err := c.ask(ctx, func(int) loadgen.Call { return c.s.say(&c.w, strings.Join(list, " ")) })
-		if err != nil || sample.ISL == nil {
-			return -1, err
-		}
-		return *sample.ISL, nil
-	}
+	tokens := func(list []string) (int64, error) { return c.tokens(ctx, strings.Join(list, " ")) }
 	few, err := tokens(slices.Repeat(prompts.Words[:1], fewWords))
 	if err != nil {
 		return nil, 0, err
@@ -169,10 +200,31 @@ func (c *calibration) singleTokens(ctx context.Context) (single []string, around
 	return single, around, nil
 }
 
-// random asks about a fresh random prompt of so many ids or words.
-func (c *calibration) random(ctx context.Context, length int64) (row.Sample, error) {
+// tokens is how many tokens a prompt in words is; -1 where the server does not say.
+func (c *calibration) tokens(ctx context.Context, text string) (int64, error) {
+	if c.counter != nil {
+		if n, ok := c.counter.Count(ctx, c.w.Endpoint, engine.Prompt{Text: text}); ok {
+			return n, ctx.Err()
+		}
+	}
+	sample, err := c.ask(ctx, func(int) loadgen.Call { return c.s.say(&c.w, text) })
+	if err != nil || sample.ISL == nil {
+		return -1, err
+	}
+	return *sample.ISL, nil
+}
+
+// text is the n-th random prompt of so many words.
+func (c *calibration) text(length int64, n int) string {
 	c.w.ISL = length
-	return c.ask(ctx, c.s.build(&c.w, c.s.random(&c.w, ^c.o.seed, &prompts.Used{}), int(length)))
+	return c.s.form.text(c.s.random(&c.w, ^c.o.seed, &prompts.Used{}).Prompt(0, n))
+}
+
+// random asks about the n-th random prompt of so many ids or words.
+func (c *calibration) random(ctx context.Context, length int64, n int) (row.Sample, error) {
+	c.w.ISL = length
+	make := c.s.build(&c.w, c.s.random(&c.w, ^c.o.seed, &prompts.Used{}), 0)
+	return c.ask(ctx, func(int) loadgen.Call { return make(n) })
 }
 
 // ask sends one request through the load generator.

@@ -120,14 +120,9 @@ const longestProbe = 15 * time.Second
 // longestAnswer is how many bytes of an answer about the server are read.
 const longestAnswer = 8 << 20
 
-// Probe asks the server at base what it is; each answer may take timeout, and no longer
-// than 15 s. The errors *NoServerError, *SilentError, *AccessError, *RedirectError and
-// *NotOpenAIError tell what a user can do about it; anything else that is missing is in
-// Unread. With a *NotOpenAIError of status 404 the Server is filled in all the same: who
-// knows the model's name can load a server that lists none.
-func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool, timeout time.Duration) (Server, error) {
+func newProber(base *url.URL, header http.Header, insecure bool, timeout time.Duration) *prober {
 	wait := min(timeout, longestProbe)
-	p := &prober{base: base, header: header, wait: wait, client: &http.Client{
+	return &prober{base: base, header: header, wait: wait, client: &http.Client{
 		Timeout:       wait,
 		CheckRedirect: stay,
 		Transport: &http.Transport{
@@ -135,6 +130,15 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: insecure},
 		},
 	}}
+}
+
+// Probe asks the server at base what it is; each answer may take timeout, and no longer
+// than 15 s. The errors *NoServerError, *SilentError, *AccessError, *RedirectError and
+// *NotOpenAIError tell what a user can do about it; anything else that is missing is in
+// Unread. With a *NotOpenAIError of status 404 the Server is filled in all the same: who
+// knows the model's name can load a server that lists none.
+func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool, timeout time.Duration) (Server, error) {
+	p := newProber(base, header, insecure, timeout)
 	defer p.client.CloseIdleConnections()
 	s := Server{Unread: map[string]string{}}
 
@@ -258,11 +262,18 @@ func (p *prober) ask(ctx context.Context, s *Server, path string) []byte {
 }
 
 func (p *prober) get(ctx context.Context, path string) (body []byte, status int, location string, err error) {
+	return p.send(ctx, http.MethodGet, path, nil)
+}
+
+func (p *prober) send(ctx context.Context, method, path string, content io.Reader) (body []byte, status int, location string, err error) {
 	accepted := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { accepted = true }})
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url(path), nil)
+	req, err := http.NewRequestWithContext(ctx, method, p.url(path), content)
 	if err != nil {
 		return nil, 0, "", err
+	}
+	if content != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	for k, v := range p.header {
 		req.Header[http.CanonicalHeaderKey(k)] = v

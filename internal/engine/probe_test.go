@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"rowproof/internal/row"
 )
 
 // answering is a server that answers these paths and no others.
@@ -55,6 +58,24 @@ func TestProbeNamesTheEngine(t *testing.T) {
 		{"vLLM by its metrics", map[string]string{
 			"/v1/models": `{"data":[{"id":"m"}]}`, "/metrics": "# HELP x\nvllm:num_requests_running{a=\"b\"} 0\n",
 		}, VLLM, "", "m", true},
+		{"llama.cpp", map[string]string{
+			"/v1/models": `{"models":[{"name":"x.gguf"}],"object":"list","data":[{"id":"x.gguf","object":"model","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}]}`,
+			"/props":     llamaProps, "/health": `{"status":"ok"}`, "/metrics": "# HELP\nllamacpp:requests_processing 0\n",
+		}, LlamaCPP, "b10603-a1b2c3d", "x.gguf", true},
+		{"llama.cpp without a list", map[string]string{"/props": llamaProps}, LlamaCPP, "b10603-a1b2c3d", "/models/x.gguf", false},
+		{"Ollama", map[string]string{
+			"/v1/models": `{"object":"list","data":[{"id":"llama3.2:1b","object":"model","owned_by":"library"}]}`, "/api/version": `{"version":"0.33.3"}`,
+		}, Ollama, "0.33.3", "llama3.2:1b", false},
+		{"an older Ollama", map[string]string{"/api/version": `{"version":"0.1.14"}`, "/api/tags": `{"models":[{"name":"llama2:latest"}]}`}, Ollama, "0.1.14", "llama2:latest", false},
+		{"TGI", map[string]string{
+			"/info":    `{"model_id":"org/model","model_sha":"abc","max_total_tokens":4096,"max_input_tokens":4095,"version":"3.3.5","docker_label":"sha-1"}`,
+			"/metrics": "# TYPE tgi_queue_size gauge\ntgi_queue_size 0\n", "/health": "",
+		}, TGI, "3.3.5", "org/model", true},
+		{"TensorRT-LLM", map[string]string{
+			"/v1/models": `{"object":"list","data":[{"id":"m","object":"model","owned_by":"tensorrt_llm"}]}`, "/version": `{"version":"1.2.0"}`, "/metrics": "[]",
+		}, TRTLLM, "1.2.0", "m", false},
+		{"LMDeploy by its metrics", map[string]string{"/v1/models": `{"data":[{"id":"m","owned_by":"lmdeploy"}]}`, "/metrics": "lmdeploy:num_requests_running{engine=\"0\"} 0\n"},
+			LMDeploy, "", "m", true},
 		{"another", map[string]string{"/v1/models": `{"data":[{"id":"m","owned_by":"acme"}]}`},
 			"unknown: its models are owned by acme", "", "m", false},
 		{"one that says nothing", map[string]string{"/v1/models": `{"data":[{"id":"m"}]}`}, "unknown: neither its models nor its metrics name an engine", "", "m", false},
@@ -71,7 +92,7 @@ func TestProbeNamesTheEngine(t *testing.T) {
 			if s.Engine != c.engine || s.Version != c.version || model != c.model || (s.Metrics == "/metrics") != c.metrics {
 				t.Errorf("%q %q, model %q, metrics %v", s.Engine, s.Version, model, s.Metrics)
 			}
-			if (s.Info != nil) != (c.engine == SGLang) {
+			if (s.Info != nil) != slices.Contains([]string{SGLang, LlamaCPP, TGI}, c.engine) {
 				t.Errorf("settings %s", s.Info)
 			}
 			_, said := s.Unread["/health"]
@@ -79,6 +100,38 @@ func TestProbeNamesTheEngine(t *testing.T) {
 				t.Errorf("healthy %v, unread %v", s.Healthy, s.Unread)
 			}
 		})
+	}
+}
+
+const llamaProps = `{"default_generation_settings":{"id":0,"n_ctx":4096,"speculative":false},"total_slots":4,"model_path":"/models/x.gguf","chat_template":"x","build_info":"b10603-a1b2c3d"}`
+
+// What a server says beside its name: where its metrics and settings are, how long
+// prompt and output may be together, and the memory that it set aside.
+func TestProbeReadsLimitsAndPools(t *testing.T) {
+	ask := func(answers map[string]string) Server {
+		t.Helper()
+		s, err := Probe(context.Background(), answering(t, answers), nil, false, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := ask(map[string]string{"/v1/models": `{"data":[{"id":"m","owned_by":"tensorrt_llm"}]}`, "/metrics": "[]", "/prometheus/metrics": "trtllm_num_requests_running 0\n"})
+	if s.Engine != TRTLLM || s.Metrics != "/prometheus/metrics" {
+		t.Errorf("%s with metrics at %q", s.Engine, s.Metrics)
+	}
+	s = ask(map[string]string{"/v1/models": `{"data":[{"id":"x","owned_by":"llamacpp"}]}`, "/props": llamaProps})
+	if s.InfoFrom != "/props" || s.Models[0].MaxLen == nil || *s.Models[0].MaxLen != 4096 || s.Models[0].Root != "/models/x.gguf" {
+		t.Errorf("%+v from %s", s.Models[0], s.InfoFrom)
+	}
+	// 8.78 and 116.81 times 2^30 bytes.
+	s = ask(map[string]string{"/v1/models": string(fixture(t, "sglang/models.json")), "/server_info": `{"model_path":"m","tokenizer_path":"m","tp_size":2,"pp_size":1,"dp_size":1,
+		"internal_states":[{"memory_usage":{"weight":8.78,"kvcache":116.81,"token_capacity":1913799,"graph":0.52}}]}`})
+	if p := s.Pool; p == nil || *p != (row.MemoryPool{WeightBytes: 2 * 9427453215, CacheBytes: 2 * 125423782461, Tokens: 1913799}) {
+		t.Errorf("%+v", s.Pool)
+	}
+	if s = ask(map[string]string{"/v1/models": string(fixture(t, "sglang/models.json")), "/server_info": string(fixture(t, "sglang/server_info.json"))}); s.Pool != nil || s.InfoFrom != "/server_info" {
+		t.Errorf("%+v", s.Pool)
 	}
 }
 
