@@ -13,6 +13,7 @@ import (
 	"rowproof/internal/catalog"
 	"rowproof/internal/engine"
 	"rowproof/internal/host"
+	"rowproof/internal/loadgen"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 )
@@ -65,6 +66,8 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 	switch {
 	case o.model != "" && errors.As(err, &other) && other.Status == http.StatusNotFound:
 		// It lists no models, and the one to load was named.
+	case errors.As(err, &gone) && loadgen.TLSTrouble(gone.Err) != "":
+		return nil, refuse(exitNoServer, "%s: %s", o.base.Redacted(), loadgen.TLSTrouble(gone.Err))
 	case errors.As(err, &gone):
 		return nil, refuse(exitNoServer, "%v; start one or name another with --base-url", gone)
 	case errors.As(err, &other), errors.As(err, &silent):

@@ -588,7 +588,7 @@ func TestBenchOverTLS(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	args := []string{"--base-url", server.URL, "--cells", "8:2", "--concurrency", "1"}
-	if code, _, stderr := call(t, args...); code != exitNoServer || !strings.Contains(stderr, "certificate") {
+	if code, _, stderr := call(t, args...); code != exitNoServer || !strings.Contains(stderr, "certificate") || !strings.Contains(stderr, "--insecure measures without") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if code, _, stderr := call(t, append(args, "--insecure")...); code != exitOK {

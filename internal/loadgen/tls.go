@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"syscall"
 	"time"
@@ -35,7 +36,11 @@ func shakeHands(ctx context.Context, c net.Conn, config *tls.Config, limit time.
 		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 			return nil, errors.New("TLS: the server closed the connection inside the handshake")
 		}
-		return nil, errors.New("TLS: " + CertificateWords(err))
+		said := TLSTrouble(err)
+		if said == "" {
+			said = words(err)
+		}
+		return nil, errors.New("TLS: " + said)
 	}
 	return s, nil
 }
@@ -214,9 +219,9 @@ func (r *records) Close() error {
 	return r.Conn.Close()
 }
 
-// CertificateWords says what is wrong with a server's certificate, or with its TLS, and
-// what would help; other errors stay in their own words.
-func CertificateWords(err error) string {
+// TLSTrouble says what is wrong with a server's certificate, or with its TLS, and what
+// would help; "" where that is not what err is about.
+func TLSTrouble(err error) string {
 	const unchecked = "; --insecure measures without checking it"
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -233,6 +238,8 @@ func CertificateWords(err error) string {
 		return "the server's certificate is not good: " + clip(invalid.Error(), 200) + unchecked
 	case errors.As(err, &head):
 		return "the server does not speak TLS at this port: it began with " + strconv.QuoteToASCII(string(head.RecordHeader[:])) + "; an http:// base URL speaks without"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "the server does not speak TLS at this port; an http:// base URL speaks without"
 	}
-	return words(err)
+	return ""
 }
