@@ -107,7 +107,7 @@ func (c *clients) selftest() {
 		c.miss(text, selftestMend)
 		return
 	}
-	streams := streams(in)
+	streams := row.Streams(&in.Row.Workload, in.Samples)
 	level, ok := test.At(streams)
 	switch {
 	case !ok:
@@ -187,19 +187,6 @@ func quoted(s string) string {
 // committed says whether a revision names a commit: a build of changed files goes by
 // the hash of its program.
 func committed(revision string) bool { return len(revision) == 40 }
-
-// streams is how many were open at once: the concurrency, or of an open loop the most
-// requests under way.
-func streams(in *Input) int64 {
-	if w := &in.Row.Workload; w.Load.Concurrency != nil {
-		return *w.Load.Concurrency
-	}
-	most := int64(1)
-	for _, n := range row.PeakInFlight(in.Samples) {
-		most = max(most, n)
-	}
-	return most
-}
 
 // capture holds what each repeat's capture says of itself.
 func (c *clients) capture() {

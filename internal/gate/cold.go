@@ -47,7 +47,7 @@ func cold(in *Input) Result {
 		if s.Cached == nil {
 			return in.coldByCounter()
 		}
-		over := max(0, *s.Cached-w.Prompts.SharedPrefix-wantCached(s))
+		over := max(0, *s.Cached-w.Prompts.SharedPrefix-in.wantCached(s))
 		most = max(most, over)
 		beyond += over
 		total += promptTokens(s, w)
@@ -81,17 +81,25 @@ func cold(in *Input) Result {
 // repeat held already; some is false where no request says.
 func (in *Input) expectedHits() (tokens int64, some bool) {
 	for _, s := range in.timed() {
-		tokens += wantCached(s)
-		some = some || s.WantCached != nil
+		tokens += in.wantCached(s)
+		some = some || in.repeating() && s.WantCached != nil
 	}
 	return tokens, some
 }
 
-func wantCached(s *row.Sample) int64 {
-	if s.WantCached == nil {
+// repeating says whether prompts may have a beginning in common that is not declared: a
+// trace's have by their hash ids, and a session's turns by what was said before.
+func (in *Input) repeating() bool {
+	w := &in.Row.Workload
+	return w.Prompts.Kind == row.PromptsTrace || w.Sessions != nil
+}
+
+// wantCached is how many of a request's prompt tokens an earlier prompt held already.
+func (in *Input) wantCached(s *row.Sample) int64 {
+	if s.WantCached == nil || !in.repeating() {
 		return 0
 	}
-	return *s.WantCached
+	return max(0, min(*s.WantCached, promptTokens(s, &in.Row.Workload)))
 }
 
 func promptTokens(s *row.Sample, w *row.Workload) int64 {
@@ -114,7 +122,7 @@ func (in *Input) prompts() (Result, bool) {
 		if s.Prompt == "" {
 			continue
 		}
-		if first, ok := seen[s.Prompt]; ok && (in.Samples[first].Repeat != s.Repeat || wantCached(s)+block < promptTokens(s, &in.Row.Workload)) {
+		if first, ok := seen[s.Prompt]; ok && (in.Samples[first].Repeat != s.Repeat || in.wantCached(s)+block < promptTokens(s, &in.Row.Workload)) {
 			return fail("a prompt was sent twice: requests "+itoa(first)+" and "+itoa(int64(i))+" of the samples file",
 				Compared{"prompt", s.Prompt, "sent once"}), true
 		}
@@ -141,7 +149,7 @@ func (in *Input) coldByCounter() Result {
 	var expected int64
 	for i := range in.Samples {
 		total += promptTokens(&in.Samples[i], w)
-		expected += wantCached(&in.Samples[i]) + w.Prompts.SharedPrefix
+		expected += in.wantCached(&in.Samples[i]) + w.Prompts.SharedPrefix
 	}
 	beyond := max(0, *hits-expected)
 	share := float64(beyond) / float64(max(total, 1))

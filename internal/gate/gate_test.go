@@ -260,7 +260,7 @@ func TestPlantedDefects(t *testing.T) {
 					s.Enqueued, s.Sent, s.T, s.Worker = of[1][i].Enqueued+shift, of[1][i].Sent+shift, of[1][i].T, of[1][i].Worker
 				}
 			}
-		}), "repeats", gate.Fail, "repeats 1 and 2 have the same gaps, one by one", nil},
+		}), "repeats", gate.Fail, "a request of repeat 2 has the gaps of one of repeat 1, one by one", nil},
 		{"repeats at one time", sealed(func(m *made) {
 			var begin [3]int64
 			for i := len(m.samples[0]) - 1; i >= 0; i-- {

@@ -38,7 +38,7 @@ var (
 func TestOtherLoadsAreVerified(t *testing.T) {
 	for name, o := range map[string]rowtest.Options{"open loop": openLoop, "capped": capped, "trace": trace, "dataset": dataset,
 		"several tokens a chunk": {Chunk: 4}, "ring": {Stamps: "ring", Calibrated: true}} {
-		for seed := range uint64(5) {
+		for seed := range uint64(3) {
 			for _, results := range judge(t, make1(seed, o).files(t), gate.NewCorpus()) {
 				if gate.Verdict(results) != gate.Verified {
 					t.Errorf("%s, seed %d: %s", name, seed, blocking(results))
@@ -143,7 +143,6 @@ func TestLengthsOfTheirOwn(t *testing.T) {
 	plant(t, dataset, "lengths", gate.Fail, "states a isl of p50 2048", func(m *made) {
 		m.report.Rows[0].Workload.ISL, m.report.Rows[0].Workload.Lengths.ISLP50, m.report.Rows[0].Workload.Lengths.ISLP99 = 2048, 2048, 4096
 	})
-	plant(t, rowtest.Options{}, "lengths", gate.Fail, "where 32 to 33 were asked", func(m *made) { timed(m)[3].WantOSL = num(33) })
 }
 
 // A trace is held to what its prompts have in common: no more may come from a cache.

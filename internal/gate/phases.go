@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"rowproof/internal/row"
@@ -108,13 +109,41 @@ func phasesOf(w *row.Workload, repeat int64, group []*row.Sample) string {
 			return "request " + itoa(i) + " is of timed pass " + itoa(s.Pass) + " where its place gives " + itoa(pass)
 		}
 	}
-	if w.Protocol != row.Sustained || w.DurationS == nil || int64(len(group)) <= untimed {
+	switch {
+	case w.Protocol != row.Sustained || int64(len(group)) <= untimed:
 		return ""
-	}
-	if w.OpenLoop() {
+	case w.DurationS == nil && !w.OpenLoop():
+		return idleEnd(group)
+	case w.DurationS == nil:
+		return ""
+	case w.OpenLoop():
 		return silentEnd(group[untimed:], *w.DurationS)
 	}
 	return stoppedEarly(group, group[untimed].Enqueued, *w.DurationS)
+}
+
+// idleEnd says which stream stood idle before the last timed request had ended, or "":
+// requests of the drain keep the streams full until then, so that the last timed ones
+// meet the load that the others met.
+func idleEnd(group []*row.Sample) string {
+	var end int64
+	ends := map[int64]int64{}
+	for _, s := range group {
+		at := ended(s)
+		if s.Phase == row.PhaseTimed {
+			end = max(end, at)
+		}
+		if s.Cut() || !s.OK() {
+			at = math.MaxInt64 // it ran until we ended it, or failed there
+		}
+		ends[s.Worker] = max(ends[s.Worker], at)
+	}
+	for _, worker := range keys64(ends) {
+		if idle := end - ends[worker]; idle > idleSlack {
+			return "stream " + itoa(worker) + " stood idle for the last " + number(float64(idle)/1e6) + " s before the last timed request ended"
+		}
+	}
+	return ""
 }
 
 // silentFor is how many mean gaps an open loop may be silent before its end: of arrivals

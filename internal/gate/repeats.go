@@ -15,6 +15,14 @@ const (
 	fewestValues = 4
 )
 
+// Two runs whose gaps lie within nearGap µs of each other's, so many of so many, are one
+// run touched up: what an engine takes for a step varies more.
+const (
+	nearGap    = 2
+	nearShare  = 0.9
+	nearFewest = 200
+)
+
 // repeats asks for repeats that were each measured, one after the other, as many as the
 // workload states; below three it warns: there is no interval worth ranking by.
 func repeats(in *Input) Result {
@@ -33,7 +41,8 @@ func repeats(in *Input) Result {
 		return fail("the workload states "+count(stated, "repeat")+", and "+itoa(int64(len(numbers)))+" are among the samples", present)
 	}
 	var end int64
-	same := map[uint64]int64{} // hash of a repeat's gaps → the repeat
+	same := map[uint64]int64{} // hash of a request's gaps → its repeat
+	var before [][]*row.Sample
 	for at, number := range numbers {
 		if number != int64(at) {
 			return fail("repeat "+itoa(int64(at))+" is not among the samples", present)
@@ -48,12 +57,22 @@ func repeats(in *Input) Result {
 				Compared{"began", itoa(from) + " µs", "after " + itoa(end) + " µs"})
 		}
 		end = to
-		if hash, ok := gapsOf(timedOf(group)); ok {
-			if other, twice := same[hash]; twice {
-				return fail("repeats "+itoa(other)+" and "+itoa(number)+" have the same gaps, one by one: one is a copy of the other", figure)
+		timed := timedOf(group)
+		for _, s := range timed {
+			hash, ok := gapsOf([]*row.Sample{s})
+			if other, twice := same[hash]; ok && twice && other != number {
+				return fail("a request of repeat "+itoa(number)+" has the gaps of one of repeat "+itoa(other)+", one by one: one is a copy of the other", figure)
 			}
-			same[hash] = number
+			if ok {
+				same[hash] = number
+			}
 		}
+		for other, group := range before {
+			if near, all := nearGaps(group, timed); all >= nearFewest && float64(near) > nearShare*float64(all) {
+				return fail(of(near, all, "gap")+" of repeat "+itoa(number)+" are within "+itoa(nearGap)+" µs of those of repeat "+itoa(int64(other))+": one is a copy of the other", figure)
+			}
+		}
+		before = append(before, timed)
 	}
 	if n >= 3 {
 		return pass(itoa(n)+" repeats", figure)
@@ -127,4 +146,30 @@ func gapsOf(requests []*row.Sample) (hash uint64, ok bool) {
 		}
 	}
 	return hash, n >= fewestGaps && len(values) >= fewestValues
+}
+
+// nearGaps counts the gaps of two repeats that lie close together, request by request and
+// gap by gap. Only where the gaps differ among themselves do they tell anything.
+func nearGaps(a, b []*row.Sample) (near, all int64) {
+	var low, high int64
+	for i := range min(len(a), len(b)) {
+		x, y := a[i].T, b[i].T
+		for j := 1; j < min(len(x), len(y)); j++ {
+			if x[j] == row.NoStamp || y[j] == row.NoStamp {
+				continue
+			}
+			if all == 0 {
+				low, high = x[j], x[j]
+			}
+			low, high = min(low, x[j]), max(high, x[j])
+			all++
+			if d := x[j] - y[j]; -nearGap <= d && d <= nearGap {
+				near++
+			}
+		}
+	}
+	if high-low <= 20*nearGap {
+		return 0, 0 // an engine that answers in even steps
+	}
+	return near, all
 }

@@ -81,7 +81,7 @@ func lengths(in *Input) Result {
 			return missing("usage: the server does not say how long prompt and output were", usageMend)
 		}
 		isl.add(*s.ISL, askedISL(s, w))
-		osl.add(*s.OSL, asked(s.WantOSL, w.OSL))
+		osl.add(*s.OSL, askedOSL(s, w))
 	}
 	figures := []Compared{
 		{"isl", span(isl.seen), span(isl.asked)},
@@ -119,21 +119,24 @@ func lengths(in *Input) Result {
 	return pass("every prompt and every output was as long as its own request asked", figures...)
 }
 
-// asked is the length of a request's own, else the workload's.
-func asked(own *int64, all int64) int64 {
-	if own != nil {
-		return *own
-	}
-	return all
-}
-
-// askedISL is how long a prompt should have been: a dataset's is a text, and as long as the
-// server says.
+// askedISL is how long a prompt should have been. Only of a trace each request has a
+// length of its own; a dataset's prompt is a text, and as long as the server says.
 func askedISL(s *row.Sample, w *row.Workload) int64 {
-	if w.Prompts.Kind == row.PromptsDataset && s.WantISL == nil && s.ISL != nil {
+	switch {
+	case w.Prompts.Kind == row.PromptsTrace && s.WantISL != nil:
+		return *s.WantISL
+	case w.Prompts.Kind == row.PromptsDataset && s.ISL != nil:
 		return *s.ISL
 	}
-	return asked(s.WantISL, w.ISL)
+	return w.ISL
+}
+
+// askedOSL is how long an output should have been: one length for all random prompts.
+func askedOSL(s *row.Sample, w *row.Workload) int64 {
+	if w.Prompts.Kind == row.PromptsRandom || s.WantOSL == nil {
+		return w.OSL
+	}
+	return *s.WantOSL
 }
 
 // statedLengths holds the medians and the p99 that the workload of a dataset or a trace
@@ -147,7 +150,7 @@ func statedLengths(w *row.Workload, timed []*row.Sample) string {
 	var isl, osl []float64
 	for _, s := range timed {
 		isl = append(isl, float64(askedISL(s, w)))
-		osl = append(osl, float64(asked(s.WantOSL, w.OSL)))
+		osl = append(osl, float64(askedOSL(s, w)))
 	}
 	for _, h := range []struct {
 		name     string

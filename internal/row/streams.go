@@ -62,6 +62,19 @@ func seenLast(s *Sample) int64 {
 	return max(s.Enqueued, s.Sent)
 }
 
+// Streams is how many were open at once: the concurrency, or where there is none the most
+// requests under way.
+func Streams(w *Workload, samples []Sample) int64 {
+	if w.Load.Concurrency != nil {
+		return *w.Load.Concurrency
+	}
+	most := int64(1)
+	for _, n := range PeakInFlight(samples) {
+		most = max(most, n)
+	}
+	return most
+}
+
 // PeakInFlight is the greatest number of requests between enqueued and last content at
 // one time, one value a repeat, whatever their phase.
 func PeakInFlight(samples []Sample) []int64 {

@@ -1,0 +1,89 @@
+package gate_test
+
+import (
+	"testing"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/row"
+	"rowproof/internal/rowtest"
+)
+
+// asAnother gives a request the gaps of another one; it ends when it did.
+func asAnother(s, other *row.Sample) {
+	var total int64
+	for _, d := range s.T {
+		total += d
+	}
+	s.T = append(row.Gaps{}, other.T...)
+	for _, d := range s.T[1:] {
+		total -= d
+	}
+	s.T[0] = total
+}
+
+// Rows that were spoiled, and then written so that no single figure is off.
+func TestSpoiledRowsAreNotVerified(t *testing.T) {
+	plain := rowtest.Options{}
+	of := func(m *made, repeat int64) (out []*row.Sample) {
+		for _, s := range timed(m) {
+			if s.Repeat == repeat {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	plant(t, plain, "repeats", gate.Fail, "within 2 µs of those of repeat 1: one is a copy of the other", func(m *made) {
+		for i, s := range of(m, 2) {
+			asAnother(s, of(m, 1)[i])
+			for j := 2; j < len(s.T); j += 2 {
+				s.T[j], s.T[j-1] = s.T[j]+1, s.T[j-1]-1 // touched up
+			}
+		}
+	})
+	plant(t, plain, "repeats", gate.Fail, "has the gaps of one of repeat 0, one by one", func(m *made) {
+		asAnother(of(m, 2)[7], of(m, 0)[3])
+	})
+	plant(t, plain, "cold", gate.Fail, "a prompt was sent twice", func(m *made) {
+		for i, s := range of(m, 2) {
+			s.Prompt = of(m, 1)[i].Prompt
+		}
+	})
+	plant(t, plain, "cold", gate.Fail, "112 tokens cached beyond the declared prefix", func(m *made) {
+		of(m, 1)[0].Cached, of(m, 1)[0].WantCached = num(112), num(112) // random prompts have nothing in common
+	})
+	plant(t, plain, "lengths", gate.Fail, "brought 16 to 32 tokens where 32 were asked", func(m *made) {
+		s := of(m, 1)[0]
+		s.T, s.OSL, s.WantOSL = s.T[:16], num(16), num(16)
+	})
+	plant(t, plain, "lengths", gate.Fail, "had prompts of 64 to 128 tokens where 128 were asked", func(m *made) {
+		s := of(m, 1)[0]
+		s.ISL, s.WantISL = num(64), num(64)
+	})
+	plant(t, plain, "warm", gate.Fail, "repeat 1 has timed requests and no warm-up", func(m *made) {
+		for i := range m.samples[0] {
+			if s := &m.samples[0][i]; s.Phase == row.PhaseWarm {
+				s.Phase = row.PhaseTimed
+			}
+		}
+	})
+	plant(t, plain, "warm", gate.Fail, "is in phase timed where drain follows", func(m *made) {
+		for i := range m.samples[0] {
+			if s := &m.samples[0][i]; s.Phase == row.PhaseDrain {
+				s.Phase = row.PhaseTimed
+			}
+		}
+	})
+	// Nothing that follows the timed requests keeps the streams full: the last ones met
+	// less load than the others.
+	long := rowtest.Options{Cells: []rowtest.Cell{{ISL: 128, OSL: 1024, Concurrency: 4}}}
+	plant(t, long, "warm", gate.Fail, "stood idle for the last", func(m *made) {
+		var kept []row.Sample
+		for _, s := range m.samples[0] {
+			if s.Phase != row.PhaseDrain {
+				kept = append(kept, s)
+			}
+		}
+		m.samples[0] = kept
+	})
+	plant(t, long, "warm", gate.Pass, "every timed request came after", func(*made) {})
+}
