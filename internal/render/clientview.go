@@ -1,8 +1,7 @@
 package render
 
 import (
-	"fmt"
-	"strings"
+	"math"
 
 	"rowproof/internal/render/format"
 	"rowproof/internal/row"
@@ -35,43 +34,43 @@ type lagView struct {
 }
 
 var stampWords = map[string]string{
-	"ring":  "ring: the kernel stamped each segment as it came in, whatever the client was doing",
-	"ktime": "ktime: the kernel's stamp of each read; chunks that one read brought share it",
-	"read":  "read: the time at which a read returned",
+	"ring":  "Stamps: ring, the kernel's of each segment as it came in, whatever the client was doing",
+	"ktime": "Stamps: ktime, the kernel's of each read; chunks that one read brought share it",
+	"read":  "Stamps: read, the time at which each read returned",
 }
 
 // newClientView is nil for an import, which has a clock of its own.
-func newClientView(m *measured, ev *row.Evidence) *clientView {
+func newClientView(m *measured, samples []row.Sample, ev *row.Evidence) *clientView {
 	if m.Proof.Source != nil {
 		return nil
 	}
 	c := &m.Report.Client
 	v := &clientView{Stamps: stampWords[c.Stamps]}
 	if v.Stamps == "" {
-		v.Stamps = "stamps not stated"
+		v.Stamps = "Stamps: not stated"
 	}
-	v.selftest(m)
+	v.selftest(m, row.Streams(&m.Workload, samples))
 	if ev != nil {
 		v.repeats(ev.Capture)
 	}
 	return v
 }
 
-func (v *clientView) selftest(m *measured) {
+func (v *clientView) selftest(m *measured, streams int64) {
 	t := m.Report.Client.Selftest
 	if t == nil {
 		v.Tested = "No selftest: the client's own error is not known."
 		return
 	}
 	levels := t.Levels
-	v.Tested = "Against an engine whose truth is known, on this host, just before the run."
+	v.Tested = "Its error is against an engine whose truth is known, on this host, just before the run."
 	if len(levels) == 0 {
 		levels = []row.SelftestLevel{{Streams: t.Streams, ITLErrorNS: t.ITLErrorNS, TTFTErrorNS: t.TTFTErrorNS, Gaps: t.Gaps}}
 	} else {
-		v.Tested = "Against an engine whose truth is known, on this host and boot, by the same build with the same stamps, " + format.Time(t.MeasuredAt) + "."
+		v.Tested = "Its error is against an engine whose truth is known, on this host and boot, by the same build with the same stamps, " + format.Time(t.MeasuredAt) + "."
 	}
 	judged := int64(-1)
-	if l, ok := t.At(max(m.concurrency(), 1)); ok && !m.Workload.OpenLoop() {
+	if l, ok := t.At(streams); ok {
 		judged = l.Streams
 	}
 	micros := func(d row.ErrorDist) (out [3]string) {
@@ -109,8 +108,8 @@ func (v *clientView) repeats(capture []row.CaptureStats) {
 	ring := some(func(k *row.CaptureStats) int64 { return k.Blocks })
 	parts := []part{
 		{"Sent late, p50", "µs", whole(func(k *row.CaptureStats) int64 { return k.DispatchP50 }), lag},
-		{"p99", "µs", whole(func(k *row.CaptureStats) int64 { return k.DispatchP99 }), true},
-		{"max", "µs", whole(func(k *row.CaptureStats) int64 { return k.DispatchMax }), lag},
+		{"Sent late, p99", "µs", whole(func(k *row.CaptureStats) int64 { return k.DispatchP99 }), true},
+		{"Sent late, max", "µs", whole(func(k *row.CaptureStats) int64 { return k.DispatchMax }), lag},
 		{"Woken late, p99", "µs", whole(func(k *row.CaptureStats) int64 { return k.SweepP99 }), lag},
 		{"CPU", "% of a core", func(k *row.CaptureStats) float64 {
 			if k.Wall == 0 {
@@ -149,6 +148,9 @@ func (v *clientView) repeats(capture []row.CaptureStats) {
 			f := tableFigure{}
 			if p.known {
 				f.Figure = form.Figure(values[i])
+				if p.unit != "MB" {
+					f.Figure = format.Count(int64(math.Round(values[i])))
+				}
 			} else {
 				f.Dash = missing.dash(older)
 			}
@@ -156,5 +158,5 @@ func (v *clientView) repeats(capture []row.CaptureStats) {
 		}
 	}
 	v.Reasons = missing.Reasons()
-	v.More = fmt.Sprint(strings.TrimSpace(more(len(v.Heads) - 2)))
+	v.More = more(len(v.Heads) - 2)
 }

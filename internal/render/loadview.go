@@ -25,9 +25,9 @@ func (m *measured) load() string {
 	case l.RequestRate == nil:
 		return "load not stated"
 	case *l.RequestRate == row.OwnTimes:
-		return "at the trace's own times" + most
+		return "the trace's own times" + most
 	case *l.RequestRate == "inf":
-		return "all at once" + most
+		return "requests all at once" + most
 	}
 	return *l.RequestRate + format.NBSP + "requests/s" + most
 }

@@ -96,6 +96,9 @@ type published struct {
 	ISL         int64             `json:"isl"`
 	OSL         int64             `json:"osl"`
 	Concurrency *int64            `json:"concurrency"`
+	RequestRate *string           `json:"request_rate"` // of an open loop; concurrency is then the most under way
+	Prompts     string            `json:"prompts"`
+	State       string            `json:"state"` // of the prompts
 	Repeats     int64             `json:"repeats"`
 	PerUser     *float64          `json:"tok_s_per_user"`
 	Roof        *float64          `json:"roof_share"`
@@ -108,7 +111,7 @@ func (s *site) writeData(w *world) error {
 	out := make([]published, 0, len(w.rows))
 	var table bytes.Buffer
 	c := csv.NewWriter(&table)
-	head := []string{"id", "verdict", "recipe", "engine_version", "measured_at", "protocol", "isl", "osl", "concurrency", "repeats"}
+	head := []string{"id", "verdict", "recipe", "engine_version", "measured_at", "protocol", "isl", "osl", "concurrency", "request_rate", "prompts", "state", "repeats"}
 	type field struct {
 		name string
 		pick func(*measured) estimate
@@ -139,17 +142,21 @@ func (s *site) writeData(w *world) error {
 			ID: m.ID, Page: m.address(), Report: m.File, Verdict: m.sign(), Recipe: m.Key.String(),
 			Engine: m.Report.Receipt.Engine.Name, Version: m.Report.Receipt.Engine.Version, MeasuredAt: m.Report.MeasuredAt,
 			Protocol: m.Workload.Protocol, ISL: m.Workload.ISL, OSL: m.Workload.OSL, Concurrency: m.Workload.Load.Concurrency,
+			RequestRate: m.Workload.Load.RequestRate, Prompts: m.Workload.Prompts.Kind, State: m.Workload.Prompts.State,
 			Repeats: m.Workload.Repeats, PerUser: m.perUser().Value, Figures: &m.Figures, Missing: m.Missing,
 		}
 		if r := m.decodeRoof(); r.Missing == "" {
 			p.Roof = &r.Share
 		}
 		out = append(out, p)
-		concurrency := ""
+		concurrency, rate := "", ""
+		if p.RequestRate != nil {
+			rate = *p.RequestRate
+		}
 		if p.Concurrency != nil {
 			concurrency = strconv.FormatInt(*p.Concurrency, 10)
 		}
-		line := []string{p.ID, p.Verdict, p.Recipe, p.Version, p.MeasuredAt, p.Protocol, strconv.FormatInt(p.ISL, 10), strconv.FormatInt(p.OSL, 10), concurrency, strconv.FormatInt(p.Repeats, 10)}
+		line := []string{p.ID, p.Verdict, p.Recipe, p.Version, p.MeasuredAt, p.Protocol, strconv.FormatInt(p.ISL, 10), strconv.FormatInt(p.OSL, 10), concurrency, rate, p.Prompts, p.State, strconv.FormatInt(p.Repeats, 10)}
 		for _, f := range fields {
 			line = append(line, ends(f.pick(m))...)
 		}

@@ -128,7 +128,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		Gauge:     s.decodeGauge(m, "roof"),
 		Histogram: histogram(m, samples),
 		Offered:   offeredFacts(m),
-		Client:    newClientView(m, ev),
+		Client:    newClientView(m, samples, ev),
 		Gates:     gateViews(m.Gates),
 		Labels:    labels(m.Report),
 		Receipt:   receiptFacts(m),
