@@ -284,7 +284,7 @@ func TestDuration(t *testing.T) {
 }
 
 // script is a server over raw sockets: for each connection it runs one function.
-func script(t *testing.T, f func(n int, c net.Conn, in *bufio.Reader)) *url.URL {
+func script(t testing.TB, f func(n int, c net.Conn, in *bufio.Reader)) *url.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

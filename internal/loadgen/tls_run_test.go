@@ -43,22 +43,29 @@ func (h *halves) Write(p []byte) (int, error) {
 
 const truthChunks = 12
 
-// truthServer answers over TLS, each chunk in a record of its own, and keeps when each
-// left: from when to when the write of its last segment took, by the number it carries.
+// truthServer answers, over TLS with each chunk in a record of its own, and keeps when
+// each left: from when to when the write of its last segment took, by the number it
+// carries.
 type truthServer struct {
-	config *tls.Config
+	config *tls.Config // nil: plain
 	split  bool
+	chunks int
+	pause  time.Duration // between two
 
 	mu   sync.Mutex
 	sent map[string][2]int64
 	n    int
 }
 
-func (s *truthServer) start(t *testing.T) *url.URL {
+func (s *truthServer) start(t testing.TB) *url.URL {
 	t.Helper()
 	s.sent = map[string][2]int64{}
 	base := script(t, func(_ int, c net.Conn, _ *bufio.Reader) {
 		raw := &halves{Conn: c}
+		if s.config == nil {
+			s.http1(raw, raw)
+			return
+		}
 		tc := tls.Server(raw, s.config)
 		if tc.Handshake() != nil {
 			return
@@ -69,18 +76,20 @@ func (s *truthServer) start(t *testing.T) *url.URL {
 			s.http1(tc, raw)
 		}
 	})
-	base.Scheme = "https"
+	if s.config != nil {
+		base.Scheme = "https"
+	}
 	return base
 }
 
-// chunks writes an answer's chunks by way of a function that frames one.
-func (s *truthServer) chunks(raw *halves, write func(text string)) {
+// answer writes an answer's chunks by way of a function that frames one.
+func (s *truthServer) answer(raw *halves, write func(text string)) {
 	s.mu.Lock()
 	s.n++
 	n := s.n
 	s.mu.Unlock()
-	for i := range truthChunks {
-		time.Sleep(3 * time.Millisecond)
+	for i := range s.chunks {
+		time.Sleep(s.pause)
 		text := fmt.Sprintf("data: %04d.%02d\n\n", n, i)
 		raw.split = s.split
 		write(text)
@@ -89,13 +98,13 @@ func (s *truthServer) chunks(raw *halves, write func(text string)) {
 		s.sent[text] = [2]int64{raw.began, raw.done}
 		s.mu.Unlock()
 	}
-	time.Sleep(3 * time.Millisecond) // what ends the answer is read apart
+	time.Sleep(s.pause) // what ends the answer is read apart
 }
 
 func (s *truthServer) http1(c net.Conn, raw *halves) {
 	for in := bufio.NewReader(c); take(in); {
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-		s.chunks(raw, func(text string) { fmt.Fprintf(c, "%x\r\n%s\r\n", len(text), text) })
+		s.answer(raw, func(text string) { fmt.Fprintf(c, "%x\r\n%s\r\n", len(text), text) })
 		io.WriteString(c, "0\r\n\r\n")
 	}
 }
@@ -117,7 +126,7 @@ func (s *truthServer) http2(c net.Conn, raw *halves) {
 		}
 		id := d.StreamID
 		fr.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block(":status", "200"), EndHeaders: true})
-		s.chunks(raw, func(text string) { fr.WriteData(id, false, []byte(text)) })
+		s.answer(raw, func(text string) { fr.WriteData(id, false, []byte(text)) })
 		fr.WriteData(id, true, nil)
 	}
 }
@@ -144,7 +153,7 @@ func TestStampsOverTLSAreOfTheRecordsLastSegment(t *testing.T) {
 				t.Run(fmt.Sprint(stamps, " ", speaks, " split ", split), func(t *testing.T) {
 					config := ours.Clone()
 					config.NextProtos = []string{speaks}
-					srv := &truthServer{config: config, split: split}
+					srv := &truthServer{config: config, split: split, chunks: truthChunks, pause: 3 * time.Millisecond}
 					spec := load(srv.start(t), row.Passes, 2, 0)
 					spec.Iters, spec.Insecure, spec.Stamps = 2, true, stamps
 					got, err := Run(context.Background(), spec)
@@ -186,7 +195,7 @@ func TestStampsOverTLSAreOfTheRecordsLastSegment(t *testing.T) {
 
 func TestCertificatesAreChecked(t *testing.T) {
 	ours, _ := testCertificates(t)
-	srv := &truthServer{config: ours}
+	srv := &truthServer{config: ours, chunks: 1}
 	spec := load(srv.start(t), row.Passes, 2, 0)
 	spec.Iters = 1
 	if _, err := Run(context.Background(), spec); err == nil || !strings.Contains(err.Error(), "--insecure") {
@@ -279,5 +288,52 @@ func TestNameOfSeveralAddresses(t *testing.T) {
 	base.Host = "no-such-name.invalid:1"
 	if _, err := Run(context.Background(), spec); err == nil || !strings.Contains(err.Error(), "no-such-name.invalid") || strings.Contains(err.Error(), "lookup") {
 		t.Errorf("%v", err)
+	}
+}
+
+// How far gaps are off, plain and through TLS in one run: the layers should add nothing.
+func BenchmarkGapErrors(b *testing.B) {
+	ours, _ := testCertificates(b)
+	for _, speaks := range []string{"", "http/1.1", "h2"} {
+		for _, streams := range []int{64, 256} {
+			name := map[string]string{"": "plain", "http/1.1": "tls", "h2": "tls-h2"}[speaks]
+			b.Run(fmt.Sprint(name, "/", streams), func(b *testing.B) {
+				srv := &truthServer{chunks: 50, pause: 20 * time.Millisecond}
+				if speaks != "" {
+					srv.config = ours.Clone()
+					srv.config.NextProtos = []string{speaks}
+				}
+				base := srv.start(b)
+				var off []int64
+				var stats row.CaptureStats
+				for b.Loop() {
+					spec := load(base, row.Passes, streams, 0)
+					spec.Iters, spec.Insecure, spec.Stamps = 1, true, ""
+					got, err := Run(context.Background(), spec)
+					if err != nil {
+						b.Fatal(err)
+					}
+					stats = got.Stats
+					for _, o := range got.Outcomes {
+						var sent, came int64
+						for i, text := range bytes.SplitAfter(o.Body, []byte("\n\n"))[:srv.chunks] {
+							srv.mu.Lock()
+							w := srv.sent[string(text)][0]
+							srv.mu.Unlock()
+							if i > 0 {
+								off = append(off, max(w-sent-(o.Stamps[i].At-came), o.Stamps[i].At-came-(w-sent)))
+							}
+							sent, came = w, o.Stamps[i].At
+						}
+					}
+				}
+				slices.Sort(off)
+				b.ReportMetric(float64(off[len(off)/2])/1e3, "p50-µs")
+				b.ReportMetric(float64(off[len(off)*99/100])/1e3, "p99-µs")
+				b.ReportMetric(float64(off[len(off)-1])/1e3, "max-µs")
+				b.ReportMetric(float64(stats.CPU)/float64(len(off)), "process-cpu-µs/gap")
+				b.ReportMetric(float64(stats.Unstamped), "unstamped")
+			})
+		}
 	}
 }

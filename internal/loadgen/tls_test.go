@@ -62,7 +62,7 @@ func (c *counted) Write(p []byte) (int, error) {
 
 // testCertificates are a server's certificate, good for 127.0.0.1, ::1 and example.com,
 // and what trusts it.
-func testCertificates(t *testing.T) (server, client *tls.Config) {
+func testCertificates(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
 	s.StartTLS()
