@@ -277,6 +277,12 @@ func (call *ceilingCall) print(w io.Writer, a roofline.Answer) {
 	if a.PrefillFormula != "" {
 		say("Prefill", "%s", a.PrefillFormula)
 	}
+	if a.LinkFormula != "" {
+		say("Links", "%s a step", a.LinkFormula)
+		if bus, ok := q.Target.MeasuredAllReduceGBs[fmt.Sprintf("x%d", q.TP)].Float(); ok {
+			say("", "the largest all-reduces measured on %d such devices reached %s GB/s of %s", q.TP, roofline.Number(bus), q.Target.LinkGBs)
+		}
+	}
 	if p := a.Parts; p != nil {
 		say("Roofs", "memory %s ms, compute %s ms, communication %s ms a step", roofline.Number(p.MemoryMS), roofline.Number(p.ComputeMS), roofline.Number(p.CommunicationMS))
 	}

@@ -143,6 +143,14 @@ func (m *measured) perGPU() estimate {
 	return m.rate(m.Figures.OutputTokPerSecPerGPU, "output_tok_s_per_gpu")
 }
 
+// recipe is as it was; nil where the run named none.
+func (m *measured) recipe() *row.Recipe {
+	if m.Report.AsItWas == nil {
+		return nil
+	}
+	return &m.Report.AsItWas.Recipe
+}
+
 // targetName is the device and its count as the row knew them.
 func (m *measured) targetName() string { return nameOfTarget(m.Target, m.Key.Target) }
 

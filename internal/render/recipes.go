@@ -167,7 +167,9 @@ type recipeView struct {
 	Commands []command
 	Facts    []fact
 	Gauges   []gaugeView
+	Links    []string
 	Tables   []rowTable
+	Besides  []besideView
 	Receipts []fact
 	Notes    []string
 }
@@ -344,7 +346,7 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 	target, _ := w.catalog.Target(r.key.Target)
 	v := recipeView{
 		ID:    r.key.anchor(),
-		Title: nameOfTarget(target, r.key.Target) + " · " + s.strategyName(r.key.Strategy) + " · " + engineName(r.key.Engine),
+		Title: onDevices(nameOfTarget(target, r.key.Target), r.recipe) + " · " + s.strategyName(r.key.Strategy) + " · " + engineName(r.key.Engine),
 	}
 	if r.recipe != nil {
 		v.Facts = recipeFacts(r.recipe)
@@ -368,6 +370,8 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 	v.Sign, v.Verdict = s.recipeVerdict(w, r, live)
 	v.Gauges = s.recipeGauges(live, v.ID)
 	v.Tables = s.rowTables(v.ID, v.Title, r.rows)
+	v.Links = s.linksOf(r.rows)
+	v.Besides = s.besides(w, r)
 	if len(live) > 0 {
 		last := slices.MaxFunc(live, func(a, b *measured) int { return cmp.Compare(a.Report.MeasuredAt, b.Report.MeasuredAt) })
 		v.Receipts = receiptFacts(last)
@@ -472,7 +476,7 @@ func recipeFacts(r *row.Recipe) []fact {
 		fact{Name: "KV dtype", Text: cmp.Or(r.KVDtype, "—")},
 	)
 	for _, p := range r.Pools {
-		facts = append(facts, fact{Name: "Pool, " + p.Role, Text: fmt.Sprintf("%d × TP %d, PP %d, DP %d, EP %d", p.Count, p.TP, p.PP, p.DP, p.EP)})
+		facts = append(facts, fact{Name: "Pool, " + p.Role, Text: fmt.Sprintf("%d × TP %d, PP %d, DP %d, EP %d: %s", p.Count, p.TP, p.PP, p.DP, p.EP, format.Plural(int(p.GPUs()), "GPU", "GPUs"))})
 	}
 	speculation := "none"
 	if r.Speculation != nil {
@@ -549,7 +553,7 @@ func launch(r *row.Recipe, weights string, flags []string) string {
 		return out
 	}
 	if r.Runtime.Image == "" {
-		return wrapped(slices.Concat(env(""), args), 62)
+		return strings.Join(append(env(""), wrapped(args, 62)), " \\\n")
 	}
 	docker := []string{"docker", "run", "--rm"}
 	if slices.ContainsFunc(r.Arch, func(a string) bool { return strings.HasPrefix(a, "gfx") }) {

@@ -101,6 +101,7 @@ func (s *site) decodeGauge(m *measured, id string) gaugeView {
 	spec.Roof = format.Quantity(format.Prose(r.Hard), "ms") + " a step"
 	again := newRecompute(r.Query)
 	return gaugeView{
+		Links:     s.linkWords(m, r.Query),
 		Recompute: &again,
 		SVG:       template.HTML(chart.Gauge(spec)),
 		Note: fmt.Sprintf("The share is the shortest possible step ÷ the measured TPOT p50. Mean batch %s (output tok/s × TPOT), mean context %s. Hard roof: %s.",

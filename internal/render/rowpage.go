@@ -103,6 +103,7 @@ type download struct{ Name, Address, Size, SHA256 string }
 type gaugeView struct {
 	SVG       template.HTML
 	Note      string
+	Links     []string   // what the links between devices ask, where several share a model
 	Recompute *recompute // for the page to compute again; nil: nothing to
 }
 
@@ -118,7 +119,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		ID:        m.ID,
 		Model:     m.modelName(),
 		ModelLink: "recipes/" + m.Key.Model + "/",
-		Cell:      m.targetName() + " · " + s.strategyName(m.Key.Strategy),
+		Cell:      onDevices(m.targetName(), m.recipe()) + " · " + s.strategyName(m.Key.Strategy),
 		CellLink:  "recipes/" + m.Key.Model + "/#" + m.Key.anchor(),
 		Load:      shapeWords(&m.Workload) + ", " + m.load(),
 		Workload:  workload(&m.Workload),
@@ -305,6 +306,7 @@ func receiptFacts(m *measured) []fact {
 		if !d.Used {
 			parts = append(parts, "not used by the server")
 		}
+		parts = append(parts, d.Processes...)
 		add(fmt.Sprintf("Device %d", d.Index), strings.Join(parts, ", "), "devices")
 	}
 	add("Runtime", strings.TrimSpace(r.Runtime.Kind+" "+r.Runtime.Image), "runtime.kind")

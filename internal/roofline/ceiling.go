@@ -249,6 +249,7 @@ func Ceiling(q Query) Answer {
 			out[OutMemoryMS], out[OutComputeMS], out[OutCommunicationMS]}
 		a.Binding = BindingName(out[OutBinding])
 		a.Formula = Formula(in)
+		a.LinkFormula = LinkFormula(in, in[SlotBatch])
 	}
 	if a.Missing["prefill_ms"] == "" {
 		a.PrefillMS = &Pair{out[OutPrefillHardMS], out[OutPrefillExpectedMS]}

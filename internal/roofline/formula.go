@@ -59,6 +59,15 @@ func PrefillFormula(in []float64) string {
 	return ""
 }
 
+// LinkFormula writes what the links alone ask of a pass over so many tokens, whether or
+// not they bind; "" where nothing is shared between devices.
+func LinkFormula(in []float64, tokens float64) string {
+	if !(in[SlotTP] > 1) || math.IsNaN(in[SlotLink]) {
+		return ""
+	}
+	return communicationFormula(in, tokens) + " = " + Number(allReduces(in, tokens)/in[SlotPP]*1e3) + " ms"
+}
+
 // communicationFormula writes the all-reduce bound over so many tokens.
 func communicationFormula(in []float64, tokens float64) string {
 	t := in[SlotTP]

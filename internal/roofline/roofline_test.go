@@ -281,6 +281,9 @@ func TestTwoDevicesByHand(t *testing.T) {
 	near(t, "memory", a.Parts.MemoryMS, (2*69503033344+16*1152*327680)/9600e9*1e3, 1e-12)
 	near(t, "communication", a.Parts.CommunicationMS, 2*80*262144/450e9*1e3, 1e-12)
 	near(t, "step", a.DecodeStepMS.Hard, a.Parts.MemoryMS, 0)
+	if want := "2 × 80 layers × 2 × 1/2 × 0.2621 MB ÷ 450 GB/s (ring all-reduce) = 0.09321 ms"; a.LinkFormula != want {
+		t.Errorf("links %q, want %q", a.LinkFormula, want)
+	}
 	// 2 × 68,452,360,192 layer weights × 1,024 tokens, the head once, and causal attention.
 	flop := 2*68452360192.0*1024 + 2*128256*8192 + 80*4*64*128*(1024*1025/2)
 	near(t, "prefill", a.PrefillMS.Hard, flop/(2*989e12)*1e3, 1e-9)

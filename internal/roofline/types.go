@@ -186,6 +186,7 @@ type Answer struct {
 	MaxConcurrency   *int64            `json:"max_concurrency"` // sequences whose KV fits beside the weights, nothing else resident
 	Formula          string            `json:"formula"`
 	PrefillFormula   string            `json:"prefill_formula"`
+	LinkFormula      string            `json:"link_formula"` // of a decode step, whether or not the links bind; "" on one device
 	Parts            *Parts            `json:"parts"`
 	Serving          *Serving          `json:"serving"`
 	Conventions      []string          `json:"conventions"`

@@ -61,11 +61,15 @@ type Speculation struct {
 // GPUs counts the devices over all pools: the one denominator of per-GPU figures.
 func (r *Recipe) GPUs() int64 {
 	var n int64
-	for _, p := range r.Pools {
-		n += p.Count * p.TP * p.PP * p.DP
+	for i := range r.Pools {
+		n += r.Pools[i].GPUs()
 	}
 	return n
 }
+
+// GPUs counts the devices of a pool. Experts are shared over devices that it counts
+// already.
+func (p *Pool) GPUs() int64 { return p.Count * p.TP * p.PP * p.DP }
 
 // Roof is the ceiling question of one of the recipe's replicas: the model on the devices
 // that share it, in the recipe's types. why is not "" where it cannot be asked.
