@@ -168,25 +168,19 @@ func calibrationOf(r *row.Report) string {
 	case t.Boot != r.Client.Boot:
 		return "a selftest of this boot: this one is of boot " + t.Boot + ", the run was on " + r.Client.Boot
 	case t.Stamps != r.Client.Stamps:
-		return "a selftest with stamps " + r.Client.Stamps + ": this one had " + quoted(t.Stamps)
-	case t.Revision == "":
-		return "the build that the selftest is of"
-	case committed(t.Revision) && committed(r.Tool.Revision) && t.Revision != r.Tool.Revision:
-		return "a selftest of this build: this one is of " + t.Revision + ", the run of " + r.Tool.Revision
+		return "a selftest with stamps " + r.Client.Stamps + ": this one had " + stated(t.Stamps)
+	case t.Revision != r.Tool.Revision:
+		return "a selftest of this build: this one is of " + stated(t.Revision) + ", the run of " + stated(r.Tool.Revision)
 	}
 	return ""
 }
 
-func quoted(s string) string {
+func stated(s string) string {
 	if s == "" {
 		return "none stated"
 	}
 	return s
 }
-
-// committed says whether a revision names a commit: a build of changed files goes by
-// the hash of its program.
-func committed(revision string) bool { return len(revision) == 40 }
 
 // capture holds what each repeat's capture says of itself.
 func (c *clients) capture() {
@@ -203,7 +197,7 @@ func (c *clients) capture() {
 			continue
 		}
 		if k.Stamps != in.Report.Client.Stamps {
-			c.miss("a selftest with stamps "+quoted(k.Stamps)+", which repeat "+itoa(n)+" had: the client's are "+quoted(in.Report.Client.Stamps), selftestMend)
+			c.miss("a selftest with stamps "+stated(k.Stamps)+", which repeat "+itoa(n)+" had: the client's are "+stated(in.Report.Client.Stamps), selftestMend)
 		}
 		if k.LateConnections > 0 {
 			c.shaky = append(c.shaky, count(k.LateConnections, "connection")+" of repeat "+itoa(n)+" opened after the clock had started: their TTFT holds the handshake")

@@ -56,7 +56,7 @@ func TestASelftestOfAnother(t *testing.T) {
 		"a selftest with stamps ktime: this one had ring":   func(c *row.Client) { c.Selftest.Stamps = "ring" },
 		"a selftest with stamps ktime: this one had none":   func(c *row.Client) { c.Selftest.Stamps = "" },
 		"a selftest of this build":                          func(c *row.Client) { c.Selftest.Revision = "1111111111111111111111111111111111111111" },
-		"the build that the selftest is of":                 func(c *row.Client) { c.Selftest.Revision = "" },
+		"this one is of none stated, the run of 0000":       func(c *row.Client) { c.Selftest.Revision = "" },
 		"a selftest from before the run":                    func(c *row.Client) { c.Selftest.MeasuredAt = "2026-11-30T13:00:00Z" },
 		"the time of the selftest":                          func(c *row.Client) { c.Selftest.MeasuredAt = "" },
 		"a selftest whose levels rise":                      func(c *row.Client) { c.Selftest.Levels[0].Streams = 999 },

@@ -121,13 +121,18 @@ func (s *Sample) latency(l Limit) (v float64, any, told bool) {
 		return 0, false, false
 	case n <= 1:
 		return 0, false, true
-	case l.Figure == "tpot_ms":
-		return float64(last-first) / float64(1000*(n-1)), true, okFirst && okLast
-	case l.Figure != "itl_ms":
-		return 0, false, false
 	}
 	e := &series{why: map[string]string{}}
-	e.gaps(s, nil)
+	switch l.Figure {
+	case "tpot_ms":
+		e.request(s)
+		if len(e.tpot.list) == 0 {
+			return 0, false, false
+		}
+		return e.tpot.list[0], true, true
+	case "itl_ms":
+		e.gaps(s, nil)
+	}
 	gaps := e.itl.list
 	if len(gaps) == 0 {
 		return 0, false, false
