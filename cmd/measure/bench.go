@@ -238,11 +238,11 @@ func (s *sweep) rows(ctx context.Context, plan course, out *output, w io.Writer)
 		}
 		s.bar.begin(p)
 		m := s.measure(ctx, work, n, p)
-		s.bar.clear()
 		if m == nil {
+			s.bar.clear()
 			break // interrupted, and nothing of the row in hand had ended
 		}
-		s.bar.end(p)
+		s.bar.end(p, &m.row)
 		out.add(m, w)
 		plan.took(p, m)
 		if m.row.Status == row.StatusOK {

@@ -4,33 +4,51 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
+
+	"rowproof/internal/loadgen"
+	"rowproof/internal/row"
 )
 
-// progress rewrites one line on a terminal, and is silent elsewhere.
+// progress rewrites one line on a terminal; elsewhere it says a line for each row that is
+// done. It may be told from several goroutines.
 type progress struct {
-	w       io.Writer // nil: not a terminal
+	w       io.Writer
+	width   func() int // of the terminal in columns; nil: not a terminal
 	now     func() time.Time
 	started time.Time
-	rows    int
-	done    int
+	rows    int     // 0: not known beforehand
 	work    float64 // of all rows, see effort
-	worked  float64 // of the rows that are done
-	drawn   bool
+
+	mu     sync.Mutex
+	done   int
+	worked float64 // of the rows that are done
+	began  time.Time
+	live   pace
+	drawn  bool
 }
 
 func newProgress(w io.Writer, plan []planned) *progress {
-	p := &progress{now: time.Now, rows: len(plan)}
+	p := &progress{w: w, now: time.Now, rows: len(plan)}
 	for _, x := range plan {
 		p.work += effort(x)
 	}
 	if c, ok := w.(*cleanWriter); ok {
-		w = c.w // what is drawn is ours
+		w = c.w
 	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.w = w
+		p.w = w // what is drawn is ours
+		p.width = func() int {
+			columns, _, err := term.GetSize(int(f.Fd()))
+			if err != nil || columns <= 0 {
+				return 80
+			}
+			return columns
+		}
 	}
 	p.started = p.now()
 	return p
@@ -64,55 +82,151 @@ func effort(p planned) float64 {
 	return float64(w.Repeats) * passes * step
 }
 
-// begin shows the row that is next, end that it is done.
+// begin shows the row that is next.
 func (p *progress) begin(x planned) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.began = p.now()
 	p.draw(p.worked, x.String())
 }
 
-func (p *progress) end(x planned) {
+// end takes the line away. Where none is drawn it says what the row has shown.
+func (p *progress) end(x planned, r *row.Row) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wipe()
 	p.done++
 	p.worked += effort(x)
+	if p.width != nil || r.Status != row.StatusOK {
+		return // a row that failed is told with its reason
+	}
+	parts := []string{}
+	part := func(name string, v *float64, unit string) {
+		if v != nil {
+			parts = append(parts, name+sameDecimals([]*float64{v})[0]+unit)
+		}
+	}
+	if d := r.Figures.TTFT; d != nil {
+		part("TTFT p50 ", d.P50, " ms")
+	}
+	if d := r.Figures.ITL; d != nil {
+		part("ITL p50 ", d.P50, " ms")
+		part("p99 ", d.P99, " ms")
+	}
+	part("", r.Figures.OutputTokPerSec, " tok/s")
+	took := p.now().Sub(p.began).Round(time.Second / 10)
+	parts = append(parts, countOf(int(r.Counts.Completed), "timed request")+" in "+took.String())
+	left := ""
+	if p.done < p.rows {
+		left = p.left(p.worked)
+	}
+	fmt.Fprintf(p.w, "%s: %s: %s%s\n", p.place(), x, strings.Join(parts, ", "), left)
 }
 
-// repeat shows what the repeat in hand has brought in the time since it began: about the
-// tokens, and requests ended of those planned, of which a duration knows none.
-func (p *progress) repeat(x planned, repeat int, tokens int64, done, planned int, since time.Duration) {
-	if p.w == nil {
+// place is how many rows are done, of how many.
+func (p *progress) place() string {
+	if p.rows == 0 {
+		return countOf(p.done, "row")
+	}
+	return fmt.Sprintf("%d of %s", p.done, countOf(p.rows, "row"))
+}
+
+// left is about how long the rest takes by the pace so far; "" where that is not known.
+func (p *progress) left(worked float64) string {
+	if worked <= 0 || p.work <= 0 {
+		return ""
+	}
+	spent := p.now().Sub(p.started).Seconds()
+	return ", about " + time.Duration(spent*(p.work-worked)/worked*float64(time.Second)).Round(time.Second).String() + " left"
+}
+
+// pace is a rate of the last second.
+type pace struct {
+	since, at time.Time // of the repeat, and of the last reading
+	chunks    int64
+	rate      float64
+}
+
+// read takes in how many chunks have come since the repeat began.
+func (l *pace) read(began, now time.Time, chunks int64) float64 {
+	if began != l.since {
+		*l = pace{since: began, at: began}
+	}
+	if over := now.Sub(l.at); over >= time.Second {
+		l.rate, l.at, l.chunks = float64(chunks-l.chunks)/over.Seconds(), now, chunks
+	} else if l.at.Equal(began) && over > 0 {
+		return float64(chunks) / over.Seconds()
+	}
+	return l.rate
+}
+
+// repeat shows what the repeat in hand has brought since it began: requests ended of those
+// planned, of which a duration knows none, and about the tokens a second and the times.
+func (p *progress) repeat(x planned, repeat int, so loadgen.Progress, began time.Time) {
+	if p.width == nil {
 		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	w := &x.workload
+	now := p.now()
 	of, part := "", 0.0
 	if w.DurationS != nil {
-		part = since.Seconds() / float64(*w.DurationS)
+		part = now.Sub(began).Seconds() / float64(*w.DurationS)
 	} else {
-		of = fmt.Sprintf(" of %d", planned)
-		part = max(float64(tokens)/float64(int64(planned)*x.osl), float64(done)/float64(planned))
+		of = fmt.Sprintf(" of %d", so.Planned)
+		part = max(float64(so.Chunks)/float64(int64(so.Planned)*x.osl), float64(so.Done)/float64(so.Planned))
 	}
 	part = (float64(repeat) + min(1, part)) / float64(w.Repeats)
 	noun := "requests"
-	if planned == 1 {
+	if so.Planned == 1 {
 		noun = "request"
 	}
-	p.draw(p.worked+part*effort(x), fmt.Sprintf("%s, repeat %d of %d: %d%s %s, about %.0f tok/s",
-		x, repeat+1, w.Repeats, done, of, noun, float64(tokens)/since.Seconds()))
+	text := x.String()
+	if w.Repeats > 1 {
+		text += fmt.Sprintf(", repeat %d of %d", repeat+1, w.Repeats)
+	}
+	text += fmt.Sprintf(": %d%s %s", so.Done, of, noun)
+	if so.Failed > 0 {
+		text += fmt.Sprintf(" (%d failed)", so.Failed)
+	}
+	text += fmt.Sprintf(", about %.0f tok/s", p.live.read(began, now, so.Chunks))
+	for _, t := range []struct {
+		name string
+		d    time.Duration
+	}{{"TTFT", so.First}, {"ITL", so.Gap}} {
+		if t.d > 0 {
+			v := t.d.Seconds() * 1000
+			text += ", " + t.name + " " + sameDecimals([]*float64{&v})[0] + " ms"
+		}
+	}
+	p.draw(p.worked+part*effort(x), text)
 }
 
-// draw shows the rows done, the time left by the pace so far, and the row in hand.
+// draw shows the rows done, the time so far, the time left by the pace so far, and the
+// row in hand. What a terminal has no room for is cut: a line that wraps cannot be taken
+// away.
 func (p *progress) draw(worked float64, what string) {
-	if p.w == nil {
+	if p.width == nil {
 		return
 	}
-	left := ""
-	if worked > 0 {
-		spent := p.now().Sub(p.started).Seconds()
-		left = ", about " + time.Duration(spent*(p.work-worked)/worked*float64(time.Second)).Round(time.Second).String() + " left"
+	spent := p.now().Sub(p.started).Truncate(time.Second)
+	line := []rune(fmt.Sprintf("%s, %s%s; %s", p.place(), spent, p.left(worked), what))
+	if room := p.width() - 1; len(line) > room {
+		line = append(line[:max(0, room-1)], '…')
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%d of %s%s; %s", p.done, countOf(p.rows, "row"), left, what)
+	fmt.Fprintf(p.w, "\r\x1b[K%s", string(line))
 	p.drawn = true
 }
 
 // clear takes the line away before anything else is written.
 func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wipe()
+}
+
+func (p *progress) wipe() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.drawn = false

@@ -28,6 +28,9 @@ func terminal(t *testing.T) (other, tty *os.File) {
 	if tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		t.Fatal(err)
 	}
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 160}); err != nil {
+		t.Fatal(err)
+	}
 	return other, tty
 }
 
@@ -47,7 +50,7 @@ func TestBenchShowsProgressOnATerminal(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, text)
 	}
-	for _, want := range []string{"0 of 2 rows; 16:40 at c=1", "0 of 2 rows, about ", "1 of 2 rows, about ", " of 3 requests, about ", " tok/s"} {
+	for _, want := range []string{"0 of 2 rows, 0s; 16:40 at c=1", "0 of 2 rows, 0s, about ", "1 of 2 rows, ", " of 3 requests, about ", ", TTFT ", ", ITL ", " tok/s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("never shown: %q", want)
 		}

@@ -63,7 +63,7 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 		spec.Build = asks.build(repeat)
 		began := time.Now()
 		spec.Progress = func(so loadgen.Progress) {
-			s.bar.repeat(p, repeat, so.Chunks, so.Done, so.Planned, time.Since(began))
+			s.bar.repeat(p, repeat, so, began)
 		}
 		capture, err := loadgen.Run(work, spec)
 		if capture == nil {
