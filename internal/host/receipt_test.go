@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -241,6 +242,71 @@ func TestTwoDevices(t *testing.T) {
 	rec, _ = vllmMachine(t, r).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
 	if !rec.Devices[0].Used || rec.Devices[1].Used || rec.Devices[1].Processes != nil {
 		t.Errorf("a stranger's device counts as the server's: %s", asJSON(t, rec.Devices))
+	}
+}
+
+// Of eight devices the server uses the last four in two stages of two; what another
+// process does on the first makes none of them the server's.
+func TestFourOfEightDevices(t *testing.T) {
+	r := vllmRoot(t)
+	two := loadDevices(t, "testdata/h200-x2.json")
+	d := fakeDevices{Topo: two.Topo}
+	uuid := func(i int) string { return fmt.Sprintf("GPU-00000000-0000-4000-8000-0000000000%02d", i) }
+	for i := range 8 {
+		g := maps.Clone(two.GPUs[0])
+		g["index"], g["uuid"] = fmt.Sprint(i), uuid(i)
+		if i < 4 {
+			g["memory.used"], g["power.draw"] = "4 MiB", "[N/A]"
+		}
+		d.GPUs = append(d.GPUs, g)
+	}
+	app := func(pid, device int, name string) {
+		d.Apps = append(d.Apps, map[string]string{"gpu_uuid": uuid(device), "pid": fmt.Sprint(pid), "process_name": name, "used_gpu_memory": "131390 MiB"})
+	}
+	app(900, 0, "python3")
+	for i := range 4 {
+		name := fmt.Sprintf("VLLM::Worker_PP%d_TP%d", i/2, i%2)
+		r.process(830+i, 811, []string{name}, nil)
+		app(830+i, 4+i, name)
+		if i > 0 {
+			app(830+i, 4, name) // a worker that keeps a context on the first one too
+		}
+	}
+	app(7, 99, "python3") // on a device that is not listed
+	useSMI(t, d)
+	rec, ev := vllmMachine(t, r).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+	for i, d := range rec.Devices {
+		if d.Index != int64(i) || d.Used != (i >= 4) {
+			t.Errorf("device %d: %s", i, asJSON(t, d))
+		}
+	}
+	if len(rec.Devices) != 8 {
+		t.Fatalf("%d devices", len(rec.Devices))
+	}
+	if got := rec.Devices[4].Processes; !slices.Equal(got, []string{"VLLM::Worker_PP0_TP0", "VLLM::Worker_PP0_TP1", "VLLM::Worker_PP1_TP0", "VLLM::Worker_PP1_TP1"}) {
+		t.Errorf("processes on device 4: %q", got)
+	}
+	if got := rec.Devices[7].Processes; !slices.Equal(got, []string{"VLLM::Worker_PP1_TP1"}) {
+		t.Errorf("processes on device 7: %q", got)
+	}
+	if !strings.Contains(rec.Unread["devices[0].power_w"], "does not report it") || rec.Unread["devices[7].power_w"] != "" {
+		t.Errorf("unread %v", rec.Unread)
+	}
+	if last := ev.Apps[len(ev.Apps)-1]; last.Index != -1 || last.Ours {
+		t.Errorf("a process on a device that is not listed: %s", asJSON(t, last))
+	}
+}
+
+// Where a container hides the processes, memory in use on several devices does not tell
+// whose it is.
+func TestHiddenProcessesOfSeveralDevices(t *testing.T) {
+	d := loadDevices(t, "testdata/h200-x2.json")
+	d.Apps = nil
+	useSMI(t, d)
+	rec, ev := vllmMachine(t, vllmRoot(t)).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+	if rec.Devices[0].Used || rec.Devices[1].Used || !strings.Contains(rec.Unread["devices[].used"], "no process of the server's tree") ||
+		!strings.Contains(ev.Unread["apps"], "a container hides") {
+		t.Errorf("devices %s, unread %v", asJSON(t, rec.Devices), ev.Unread)
 	}
 }
 

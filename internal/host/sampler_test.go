@@ -101,6 +101,41 @@ func TestSampler(t *testing.T) {
 	}
 }
 
+// Every device is read before, during and after, and each process on any of them.
+func TestSamplerOfTwoDevices(t *testing.T) {
+	d := loadDevices(t, "testdata/h200-x2.json")
+	for i := range d.Apps {
+		d.Apps[i]["pid"] = fmt.Sprint(os.Getpid())
+	}
+	useSMI(t, d)
+	pinged := ping(t)
+	ref, _ := metricsServer(t)
+	s := newSampler(thisMachine(), ref)
+	s.period = 50 * time.Millisecond
+	s.Start(context.Background(), monotonic())
+	<-pinged
+	ev := s.Stop()
+	type reading struct {
+		device int64
+		when   string
+	}
+	seen := map[reading]int{}
+	for _, r := range ev.Devices {
+		seen[reading{r.Index, r.When}]++
+		if want := []float64{301.10, 298.47}[r.Index]; *r.PowerW != want {
+			t.Errorf("device %d: %v W, want %v", r.Index, *r.PowerW, want)
+		}
+	}
+	for device := range int64(2) {
+		if seen[reading{device, row.Before}] != 1 || seen[reading{device, row.During}] < 2 || seen[reading{device, row.After}] != 1 {
+			t.Errorf("readings %v", seen)
+		}
+	}
+	if len(ev.Apps) != 4 || ev.Apps[1].Index != 1 || ev.Apps[1].Name != "VLLM::Worker_TP1" || !ev.Apps[3].Ours {
+		t.Errorf("apps %s", asJSON(t, ev.Apps))
+	}
+}
+
 // Some builds hold their output back from a pipe; readings go on all the same.
 func TestSamplerWithAMuteTool(t *testing.T) {
 	d := loadDevices(t, "testdata/h200.json")

@@ -304,6 +304,9 @@ func TestPowerWithinTheWindows(t *testing.T) {
 	c := Compute(passes(1, 1), 2, []Sample{s}, ev)
 	near(t, "power", c.Figures.Power, 900)
 	near(t, "energy", c.Figures.EnergyPerOutputTok, 900/(2/0.1))
+	ev.Apps = []DeviceApp{{Index: 0}, {Index: 1, Ours: true}} // the server is on device 1 alone
+	near(t, "power of its own device", Compute(passes(1, 1), 1, []Sample{s}, ev).Figures.Power, 300)
+	ev.Apps = nil
 	ev.Devices = ev.Devices[:1]
 	c = Compute(passes(1, 1), 2, []Sample{s}, ev)
 	absent(t, c, "power_w", c.Figures.Power == nil, "no power reading of device 0 within the timed windows")
