@@ -8,7 +8,7 @@ OUT ?= public
 GOFLAGS_STATIC := CGO_ENABLED=0
 LDFLAGS := -s -w
 
-.PHONY: all site measure gen wasm node dist lint test test-full bench clean
+.PHONY: all site measure gen wasm node dist lint test test-full bench bench-client clean
 
 # On a terminal the site is built and served; elsewhere it is built and its folder printed.
 all: measure gen wasm node
@@ -63,6 +63,13 @@ test-full: test
 	@for p in $$(go list ./internal/...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; \
 	done
+
+# This client beside its peers, against one truth server. Peers are installed into
+# .cache/clients, and each run is appended to .cache/clients/results.jsonl. PEERS, LEVELS
+# and LOADS choose some of them (PEERS=ours-ring,vllm LEVELS=1,64 LOADS=quiet).
+bench-client: measure
+	go build -o bin/clients ./bench/clients
+	bin/clients --peers '$(PEERS)' --levels '$(LEVELS)' --loads '$(LOADS)' --rounds $(or $(ROUNDS),1)
 
 bench:
 	go test -run '^$$' -bench . -benchtime 1x ./...

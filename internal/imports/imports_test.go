@@ -42,6 +42,7 @@ var layers = map[string]int{
 	"cmd/gen":                   9,
 	"cmd/measure":               9,
 	"wasm/lean":                 9,
+	"bench/clients":             9,
 }
 
 // testOnly packages hold nothing but tests.
