@@ -16,6 +16,7 @@ type http1 struct {
 	state state
 	left  int64 // bytes of the chunk or of the body still to come
 	line  []byte
+	heads int  // bytes of heads and trailers of this response so far
 	close bool // the server ends the connection after this response
 
 	head   []byte // the last one, and what it said: a server hardly varies it
@@ -42,7 +43,7 @@ const (
 )
 
 func (r *http1) begin(q *request, a *answer) []byte {
-	r.a, r.state, r.line = a, inHead, r.line[:0]
+	r.a, r.state, r.line, r.heads = a, inHead, r.line[:0], 0
 	return q.wire
 }
 
@@ -88,19 +89,23 @@ func (r *http1) feed(p []byte, from arrival) ([]byte, error) {
 			}
 			i = len(p)
 		default:
-			n := bytes.IndexByte(p[i:], '\n')
-			if n < 0 {
-				r.line = append(r.line, p[i:]...)
-				i = len(p)
-			} else {
-				r.line = append(r.line, p[i:i+n+1]...)
-				i += n + 1
+			n := bytes.IndexByte(p[i:], '\n') + 1
+			ends := n > 0
+			if !ends {
+				n = len(p) - i
+			}
+			r.line = append(r.line, p[i:i+n]...)
+			i += n
+			if r.state == inHead || r.state == inTrailer {
+				r.heads += n
+			}
+			if len(r.line) > maxHead || r.heads > maxHead {
+				return nil, errors.New("a head, trailer or chunk line of the response passes 64 KiB")
+			}
+			if ends {
 				if err := r.lineDone(); err != nil {
 					return nil, err
 				}
-			}
-			if len(r.line) > maxHead {
-				return nil, errors.New("a head or chunk line of the response passes 64 KiB")
 			}
 			if err := r.a.excess(); err != nil {
 				return nil, err
@@ -162,7 +167,10 @@ func (r *http1) parseHead(head []byte) error {
 	if !strings.HasPrefix(proto, "HTTP/1.") || err != nil || status < 100 || status > 999 {
 		return errors.New("the answer begins with " + strconv.QuoteToASCII(clip(lines[0], 60)) + ", not with an HTTP/1 status line")
 	}
-	if status < 200 && status != 101 {
+	switch {
+	case status == 101:
+		return errors.New("the server switches protocols (101), which it was not asked for")
+	case status < 200:
 		return nil // an interim response: the real one follows
 	}
 	if !bytes.Equal(head, r.head) {
@@ -186,20 +194,24 @@ func (r *http1) parseHead(head []byte) error {
 	if err := identity(r.header); err != nil {
 		return err
 	}
-	length := r.header.Get("Content-Length")
+	coding := strings.Join(r.header.Values("Transfer-Encoding"), ", ")
+	lengths := r.header.Values("Content-Length")
 	switch {
 	case status == 204 || status == 304:
 		r.state = whole
-	case strings.EqualFold(r.header.Get("Transfer-Encoding"), "chunked"):
+	case strings.EqualFold(coding, "chunked"):
 		r.state = chunkSize
-	case r.header.Get("Transfer-Encoding") != "":
-		return errors.New("the answer is in transfer coding " + strconv.QuoteToASCII(clip(r.header.Get("Transfer-Encoding"), 40)) + "; chunked is known")
-	case length != "":
-		n, err := strconv.ParseInt(length, 10, 62)
-		if err != nil || n < 0 {
-			return errors.New("the answer's Content-Length is " + strconv.QuoteToASCII(clip(length, 40)))
+		r.close = r.close || len(lengths) > 0 // two ways to find its end: what follows is not to be trusted
+	case coding != "":
+		return errors.New("the answer is in transfer coding " + strconv.QuoteToASCII(clip(coding, 40)) + "; chunked is known")
+	case len(lengths) > 0:
+		n, err := strconv.ParseUint(lengths[0], 10, 62)
+		for _, other := range lengths {
+			if err != nil || other != lengths[0] {
+				return errors.New("the answer's Content-Length is " + strconv.QuoteToASCII(clip(strings.Join(lengths, ", "), 40)))
+			}
 		}
-		r.left = n
+		r.left = int64(n)
 		r.state = inLength
 		if n == 0 {
 			r.state = whole
@@ -214,7 +226,9 @@ func (r *http1) parseHead(head []byte) error {
 // response was whole.
 func (r *http1) ended() string {
 	switch r.state {
-	case whole, toClose:
+	case idle, whole:
+		return ""
+	case toClose:
 		r.state = whole
 		return ""
 	case inHead:

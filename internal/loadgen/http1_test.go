@@ -44,6 +44,10 @@ var responses = []struct{ name, raw, body string }{
 	{"length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello"},
 	{"line feeds alone", "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", "hi"},
 	{"an interim response first", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+	{"two interim responses first", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+	{"a length said twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+	{"chunks with line feeds alone", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2 ; a=\"b\"\nhi\n0\n\n", "hi"},
+	{"chunks and a length", "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "hi"},
 	{"empty", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""},
 }
 
@@ -100,16 +104,26 @@ func TestTwoChunksInOneReadShareItsStamp(t *testing.T) {
 
 func TestResponsesThatAreNone(t *testing.T) {
 	for raw, want := range map[string]string{
-		"SSH-2.0\r\n\r\n":                                                           "status line",
-		"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n":                                       "no colon",
-		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n":                             "Content-Length",
-		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n":    "content coding",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n":               "transfer coding",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n":               "chunk size",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n":          "longer than it said",
-		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("a", maxHead) + "\r\n\r\n":        "64 KiB",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n":               "chunk size",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n": "chunk size",
+		"SSH-2.0\r\n\r\n":                                                                                    "status line",
+		"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n":                                                                "no colon",
+		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n":                                                      "Content-Length",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n":                             "content coding",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n":                                        "transfer coding",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n\r\n":                   "transfer coding \"chunked, gzip\"",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi":                                "Content-Length is \"2, 3\"",
+		"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nhi":                                                    "Content-Length is \"+2\"",
+		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n":                                           "switches protocols",
+		strings.Repeat("\r\n", maxHead):                                                                      "64 KiB",
+		strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", maxHead/20):                                        "64 KiB",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("X: y\r\n", maxHead/5): "64 KiB",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", maxHead) + "\r\n":    "64 KiB",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n":                                  "chunk size",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n\r\n":                                "chunk size",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n":                                        "chunk size",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n":                                   "longer than it said",
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("a", maxHead) + "\r\n\r\n":                                 "64 KiB",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n":                                        "chunk size",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n":                          "chunk size",
 	} {
 		for _, n := range []int{1, 7, len(raw)} {
 			_, err := feedAll(t, raw, n)
