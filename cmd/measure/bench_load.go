@@ -134,6 +134,9 @@ func (o *benchOptions) finishLoad(in *inputs, given func(string) bool, wrong fun
 	if given("burstiness") && len(o.rates) == 1 && o.rates[0] == "inf" {
 		wrong("--burstiness with --request-rate inf: want a rate; all at once have no gaps")
 	}
+	if given("duration") && slices.Contains(o.rates, "inf") {
+		wrong("--duration with --request-rate inf: want --num-prompts; all at once have no end")
+	}
 	if o.openLoop() || given("dataset") {
 		o.protocol = row.Sustained
 		without("with --request-rate, --trace or --dataset: want --num-prompts or --duration; iterations belong to the protocol passes", "iters")
@@ -143,10 +146,18 @@ func (o *benchOptions) finishLoad(in *inputs, given func(string) bool, wrong fun
 // openLoop says whether requests come at times of their own.
 func (o *benchOptions) openLoop() bool { return o.rates != nil || o.traceFile != "" }
 
-// burstinessValue is the burstiness as a number.
-func (o *benchOptions) burstinessValue() float64 {
-	v, _ := parseRate(o.burstiness)
-	return v
+// arrivals are the times at which the requests of a repeat come; nil for streams and for a
+// trace's own times.
+func (o *benchOptions) arrivals(p *planned, repeat int) *prompts.Arrivals {
+	rate, ok := p.perSecond()
+	if !ok {
+		return nil
+	}
+	if math.IsInf(rate, 1) {
+		return prompts.AllAtOnce(int(p.workload.Warmup + *p.workload.Requests))
+	}
+	burstiness, _ := parseRate(o.burstiness)
+	return prompts.NewArrivals(p.seed, repeat, rate, burstiness)
 }
 
 // perSecond is the rate of an open loop, ok = false for streams and a trace's own times.

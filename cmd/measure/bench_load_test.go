@@ -143,7 +143,8 @@ func TestBenchRefusesLoadsThatCannotStandTogether(t *testing.T) {
 			"--max-concurrency without --request-rate or --trace: want --concurrency for streams kept full",
 			"--burstiness without --request-rate: want both",
 		},
-		"--request-rate inf --burstiness 2": {"--burstiness with --request-rate inf: want a rate; all at once have no gaps"},
+		"--request-rate inf --burstiness 2":  {"--burstiness with --request-rate inf: want a rate; all at once have no gaps"},
+		"--request-rate 1,inf --duration 3s": {"--duration with --request-rate inf: want --num-prompts; all at once have no end"},
 		"--trace " + trace + " --trace-block 64 --cells 8:2 --shared-prefix 4 --duration 5s --concurrency 3 --dataset x": {
 			"--cells with --trace: want one of them; a trace says what is asked, and --num-prompts N takes its first N lines",
 			"--shared-prefix with --trace: want one of them", "--dataset with --trace: want one of them", "--duration with --trace: want one of them",

@@ -86,22 +86,24 @@ func (o *benchOptions) plan() []planned {
 		rates = []string{ownTimes}
 	}
 	var rows []planned
-	add := func(s shape, streams int64, rate string) {
-		p := planned{shape: s, name: s.String(), concurrency: streams, rate: rate, seed: rowSeed(o.seed, len(rows))}
-		o.describe(&p)
-		rows = append(rows, p)
-	}
 	for _, s := range shapes {
 		for _, rate := range rates {
-			add(s, 0, rate)
+			rows = append(rows, o.row(s, 0, rate, len(rows)))
 		}
 		if rates == nil {
 			for _, c := range o.ladder {
-				add(s, c, "")
+				rows = append(rows, o.row(s, c, "", len(rows)))
 			}
 		}
 	}
 	return rows
+}
+
+// row is the run's k-th row: of a shape under streams, or in open loop at a rate.
+func (o *benchOptions) row(s shape, streams int64, rate string, k int) planned {
+	p := planned{shape: s, name: s.String(), concurrency: streams, rate: rate, seed: rowSeed(o.seed, k)}
+	o.describe(&p)
+	return p
 }
 
 // asked are the shapes of a run; of a file's requests there is one, not known before.

@@ -21,12 +21,7 @@ type requests interface {
 
 // requests are those of a planned row.
 func (s *sweep) requests(p *planned) requests {
-	times := func(repeat int) *prompts.Arrivals { return nil }
-	if rate, ok := p.perSecond(); ok {
-		times = func(repeat int) *prompts.Arrivals {
-			return prompts.NewArrivals(p.seed, repeat, rate, s.o.burstinessValue())
-		}
-	}
+	times := func(repeat int) *prompts.Arrivals { return s.o.arrivals(p, repeat) }
 	switch {
 	case s.o.trace != nil:
 		return &traceRequests{srv: s.srv, p: p, trace: s.o.trace, times: times}

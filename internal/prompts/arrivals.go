@@ -15,19 +15,31 @@ import (
 type Arrivals struct {
 	rate, burstiness float64
 	random           *rand.Rand
+	most             int // > 0: so many arrive, all at once
 	times            []time.Duration
 	now              float64 // seconds
 }
 
-// NewArrivals are the arrivals of one repeat of a row; rate is in requests a second, and
-// an infinite one has all of them arrive at once.
+// NewArrivals are the arrivals of one repeat of a row; rate is in requests a second.
 func NewArrivals(seed uint64, repeat int, rate, burstiness float64) *Arrivals {
 	return &Arrivals{rate: rate, burstiness: burstiness, random: source(text(seed) + "/arrivals/" + text(uint64(repeat)))}
 }
 
+// AllAtOnce are n arrivals at the very beginning, and none after them.
+func AllAtOnce(n int) *Arrivals { return &Arrivals{most: n} }
+
+// Never is when a request arrives that does not: not within any run.
+const Never = time.Duration(math.MaxInt64 / 4)
+
 // At is when the n-th request arrives, from 0, since the load began. Times never
 // decrease with n.
 func (a *Arrivals) At(n int) time.Duration {
+	if a.most > 0 {
+		if n < a.most {
+			return 0
+		}
+		return Never
+	}
 	for len(a.times) <= n {
 		if len(a.times) > 0 {
 			a.now += a.gap()
@@ -39,10 +51,7 @@ func (a *Arrivals) At(n int) time.Duration {
 
 // gap is the seconds to the next arrival.
 func (a *Arrivals) gap() float64 {
-	switch {
-	case math.IsInf(a.rate, 1):
-		return 0
-	case math.IsInf(a.burstiness, 1):
+	if math.IsInf(a.burstiness, 1) {
 		return 1 / a.rate
 	}
 	return gamma(a.random, a.burstiness) / (a.rate * a.burstiness)

@@ -1,9 +1,6 @@
 package prompts
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Replay is a trace as one repeat of a load: untimed requests with the lengths and shared
 // blocks of the trace's first ones, but blocks of their own, and then the trace itself.
@@ -44,9 +41,6 @@ type Replayed struct {
 	line          *TraceRequest
 	blocks        int64 // added to the numbers of its blocks
 }
-
-// Never is when a request comes that the trace does not have: not within any run.
-const Never = time.Duration(math.MaxInt64 / 4)
 
 // Request is the seq-th of the repeat. Behind the trace's last none comes: the request is
 // one token, and its time Never.
