@@ -115,8 +115,7 @@ func TestMadeStreams(t *testing.T) {
 		{"markup in the error", `data: {"error":{"message":"<b>\u202e\u0007no"}}` + "\n\n", say{"error", `<b>\u202e\ano`, -1, -1, -1, 0, nil, 0, "chunks", -1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, _ := one(t, &player{parts: every([]byte(c.body), 11)})
-			c.want.compare(t, s)
+			atEveryByte(t, PathCompletions, []byte(c.body), c.want)
 		})
 	}
 }
