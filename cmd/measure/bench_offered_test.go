@@ -255,6 +255,35 @@ func TestBenchReplaysATrace(t *testing.T) {
 	}
 }
 
+// At rates of one's own a trace's rows and repeats have no prompt in common, the same in
+// each that the trace repeats, and a session's turns still follow each other.
+func TestBenchReplaysATraceAtRates(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	file := fileOf(t, "talk.jsonl", talk+`{"timestamp": 1400, "input_length": 200, "output_length": 2, "hash_ids": [0, 1, 2, 3]}`+"\n")
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, _, stderr := quick(t, "--trace", file, "--trace-block", "64", "--request-rate", "30,inf", "--warmup", "1", "--repeats", "2", "--output", prefix)
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	b := loaded(t, prefix)
+	seen := map[string]string{}
+	for i, d := range b.Rows {
+		passes(t, b, i, "schema", "recompute", "complete", "lengths", "cold", "little")
+		for _, s := range d.Samples {
+			part := fmt.Sprint("row ", i, " repeat ", s.Repeat)
+			if other, ok := seen[s.Prompt]; ok && other != part {
+				t.Errorf("a prompt of %s was sent in %s too", part, other)
+			}
+			seen[s.Prompt] = part
+		}
+	}
+	// The last line asks as the first one does: five differ each time the lines are played,
+	// by the warm-up of the first row five times, by the second's once but for two lines.
+	if n := 2 * ((5*5 + 5) + (4 + 5)); len(seen) != n {
+		t.Errorf("%d prompts that differ, want %d", len(seen), n)
+	}
+}
+
 // The examples of the help run as they stand, beside files of those names.
 func TestBenchExamplesRun(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
