@@ -53,6 +53,7 @@ type h2 struct {
 	length   int64   // of its answer's body so far
 	received int64   // since the connection's window was opened again
 	replies  int64   // that the server called for since the request began, beside it
+	beside   int64   // bytes since then that are nothing of the answer's body
 	over     bool    // the connection can carry no further stream
 	broken   error   // what ended it
 
@@ -68,6 +69,10 @@ const (
 	// An answer may call for so many replies, and one more for each chunk: each costs us
 	// memory while the server does not read them.
 	mostReplies = 1024
+	// Beside its body an answer may bring so many bytes, and so many more for each chunk,
+	// padding among them: the loop reads until nothing more is there.
+	mostBeside     = 1 << 20
+	besidePerChunk = 512
 )
 
 // newH2 begins HTTP/2 on a connection, with the bytes to be written first.
@@ -107,7 +112,7 @@ func (h *h2) begin(q *request, a *answer) []byte {
 	} else {
 		h.id += 2
 	}
-	h.answer, h.began, h.body, h.length, h.replies, h.sendable = a, false, body, 0, 0, h.initial
+	h.answer, h.began, h.body, h.length, h.replies, h.beside, h.sendable = a, false, body, 0, 0, 0, h.initial
 	block := h.block.Bytes()
 	first := block[:min(len(block), h.maxFrame)]
 	rest := block[len(first):]
@@ -247,6 +252,13 @@ func (h *h2) frame() error {
 	case !h.settled && h.kind != http2.FrameSettings:
 		return errors.New("HTTP/2: the server began with " + frameName(h.kind) + ", not with SETTINGS")
 	}
+	h.beside += frameHead
+	if !h.streamed() {
+		h.beside += int64(h.left)
+	}
+	if h.beside > mostBeside+besidePerChunk*h.chunks() {
+		return errors.New("HTTP/2: the server sends frames without end that bring nothing of an answer")
+	}
 	if !h.streamed() {
 		if h.in.Len()+frameHead+h.left > maxHead+ourFrame {
 			return errors.New("the head of the response passes 64 KiB")
@@ -278,6 +290,7 @@ func (h *h2) frame() error {
 func (h *h2) data(p []byte, end int64, from arrival) error {
 	if h.padded && len(p) > 0 {
 		h.pad = int(p[0])
+		h.beside += int64(1 + h.pad)
 		p = p[1:]
 		h.left--
 		h.padded = false
@@ -400,13 +413,17 @@ func (h *h2) settings(f *http2.SettingsFrame) error {
 	return h.replied()
 }
 
+// chunks are those of the answer under way.
+func (h *h2) chunks() int64 {
+	if h.answer == nil {
+		return 0
+	}
+	return h.answer.chunks
+}
+
 // replied counts a reply.
 func (h *h2) replied() error {
-	most := int64(mostReplies)
-	if h.answer != nil {
-		most += h.answer.chunks
-	}
-	if h.replies++; h.replies > most {
+	if h.replies++; h.replies > mostReplies+h.chunks() {
 		return errors.New("HTTP/2: the server asks for replies without end: " + strconv.FormatInt(h.replies, 10) + " so far")
 	}
 	return nil

@@ -452,6 +452,22 @@ func TestH2ThatIsNone(t *testing.T) {
 				fr.WritePing(false, [8]byte{})
 			}
 		}), "replies without end"},
+		{"empty data without end", frames(func(fr *http2.Framer, head func(uint32, bool, ...string)) {
+			head(1, false, ":status", "200")
+			for range mostBeside/9 + 1 {
+				fr.WriteData(1, false, nil)
+			}
+		}), "frames without end"},
+		{"windows without end", frames(func(fr *http2.Framer, head func(uint32, bool, ...string)) {
+			for range mostBeside/13 + 1 {
+				fr.WriteWindowUpdate(1, 1)
+			}
+		}), "frames without end"},
+		{"what nobody knows, without end", frames(func(fr *http2.Framer, head func(uint32, bool, ...string)) {
+			for range 65 {
+				fr.WriteRawFrame(0xbe, 0, 0, make([]byte, 16<<10))
+			}
+		}), "frames without end"},
 		{"interim heads without end", frames(func(fr *http2.Framer, head func(uint32, bool, ...string)) {
 			for range 5000 {
 				head(1, false, ":status", "102")

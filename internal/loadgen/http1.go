@@ -16,7 +16,7 @@ type http1 struct {
 	state state
 	left  int64 // bytes of the chunk or of the body still to come
 	line  []byte
-	heads int  // bytes of heads and trailers of this response so far
+	heads int  // bytes of this response's heads and trailers so far, and of long chunk lines
 	close bool // the server ends the connection after this response
 
 	head   []byte // the last one, and what it said: a server hardly varies it
@@ -38,8 +38,9 @@ const (
 )
 
 const (
-	maxHead  = 64 << 10
-	readSize = 64 << 10
+	maxHead   = 64 << 10
+	chunkLine = 64 // what a chunk's line may hold without being counted
+	readSize  = 64 << 10
 )
 
 func (r *http1) begin(q *request, a *answer) []byte {
@@ -134,6 +135,7 @@ func (r *http1) lineDone() error {
 	defer func() { r.line = r.line[:0] }()
 	switch r.state {
 	case chunkSize:
+		r.heads += max(0, len(line)-chunkLine)
 		digits, _, _ := bytes.Cut(line, []byte{';'})
 		n, err := strconv.ParseUint(string(bytes.TrimSpace(digits)), 16, 62)
 		if err != nil {
