@@ -488,26 +488,13 @@ func figureLines(m *measured) ([]figureLine, []rateLine) {
 
 // histogram draws the gaps between tokens of the timed requests.
 func histogram(m *measured, samples []row.Sample) histogramView {
-	var gaps []int64
-	longest := int64(0)
-	for i := range samples {
-		sm := &samples[i]
-		if sm.Phase != row.PhaseTimed || sm.Status != row.StatusOK {
-			continue
-		}
-		for k, g := range sm.T {
-			if k == 0 {
-				continue // since the request was sent: no gap between tokens
-			}
-			gaps = append(gaps, g)
-			longest = max(longest, g)
-		}
-	}
+	gaps, ofTokens := row.TokenGaps(samples)
 	if len(gaps) == 0 {
 		return histogramView{Note: "No gap between tokens was kept, so there is no histogram."}
 	}
+	longest := slices.Max(gaps)
 	spec := chart.HistogramSpec{ID: "itl", Gaps: gaps}
-	if d := m.Figures.ITL; d != nil {
+	if d := m.Figures.ITL; d != nil && ofTokens {
 		spec.P50, spec.P99 = d.P50, d.P99
 	}
 	spec.Label = "How long the gaps between chunks were, with the median and the 99th percentile of ITL."
@@ -518,6 +505,12 @@ func histogram(m *measured, samples []row.Sample) histogramView {
 	lines := "lines at p50 and p99 of ITL over all gaps"
 	if spec.P99 != nil && !chart.OnAxis(gaps, *spec.P99) {
 		lines = "the line at p50 of ITL over all gaps; p99, " + format.Quantity(format.Prose(*spec.P99), "ms") + ", lies in the bin beyond the break"
+	}
+	switch {
+	case !ofTokens:
+		lines = "between chunks: those between tokens can't be told"
+	case m.Counts.MultiTokenChunks > 0:
+		lines += fmt.Sprintf("; the gap before a chunk of several tokens, as %s were, is spread over them", format.Count(m.Counts.MultiTokenChunks))
 	}
 	return histogramView{
 		Title: spec.Label,
