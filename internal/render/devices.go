@@ -91,6 +91,7 @@ func milli(ms float64) string { return format.Quantity(format.Prose(ms), "ms") }
 // tok/s for each GPU.
 type besideView struct {
 	ID, Note string
+	More     string // how many columns a phone shows only after scrolling
 	Heads    []besideHead
 	Rows     []besideRow
 }
@@ -172,6 +173,7 @@ func (s *site) besides(w *world, r *recipeOf) []besideView {
 			}
 			v.Rows = append(v.Rows, line)
 		}
+		v.More = more(len(v.Heads))
 		views = append(views, v)
 	}
 	return views
