@@ -32,10 +32,11 @@ type options struct {
 	timeout time.Duration
 }
 
-// What else the host does meanwhile.
+// What else happens meanwhile.
 const (
 	quiet   = "quiet"
 	starved = "starved" // a busy loop on each core
+	stopped = "stopped" // the client stands still for half a second in mid-run
 )
 
 func main() {
@@ -121,7 +122,7 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&o.cache, "cache", ".cache/clients", "folder of installed peers, runs and results")
 	peers := fs.String("peers", "", "clients to run, separated by commas; all when empty: "+strings.Join(names, ", "))
 	levels := fs.String("levels", "", "streams at once, separated by commas (1,64,256,1024 when empty)")
-	loads := fs.String("loads", "", "what else the host does, separated by commas (quiet,starved when empty)")
+	loads := fs.String("loads", "", "what else happens, separated by commas: quiet, starved (a busy loop on each core), stopped (the client, for half a second); the first two when empty")
 	fs.IntVar(&o.rounds, "rounds", 1, "runs of each client at each level; the table shows medians")
 	fs.DurationVar(&o.timeout, "timeout", 4*time.Minute, "longest that one run may take")
 	if err := fs.Parse(args); err != nil {
@@ -146,8 +147,8 @@ func parse(args []string) (*options, error) {
 	}
 	o.loads = list(*loads, quiet+","+starved)
 	for _, l := range o.loads {
-		if l != quiet && l != starved {
-			problems = append(problems, fmt.Sprintf("load %q; %s and %s are known", l, quiet, starved))
+		if l != quiet && l != starved && l != stopped {
+			problems = append(problems, fmt.Sprintf("load %q; %s, %s and %s are known", l, quiet, starved, stopped))
 		}
 	}
 	if o.rounds < 1 {

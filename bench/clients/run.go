@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -96,7 +99,11 @@ func (b *bench) measureOne(ctx context.Context, c *client, r *result) (err error
 	}
 	what := &call{options: b.options, tokenizer: b.tokenizer, url: srv.url, streams: r.Streams, dir: dir}
 	args, env := c.command(what)
-	used, err := b.supervised(ctx, dir, args, env)
+	beside := func(context.Context, *os.Process) {}
+	if r.Load == stopped {
+		beside = func(ctx context.Context, supervisor *os.Process) { standStill(ctx, srv.url, r.Streams, supervisor) }
+	}
+	used, err := b.supervised(ctx, dir, args, env, beside)
 	r.CPU, r.Memory, r.Wall = used.CPU, used.Memory, used.Wall
 	if err != nil {
 		return err
@@ -247,8 +254,47 @@ func (u *usage) upTo(at int64) float64 {
 	return u.CPU
 }
 
-// supervised runs a client in its folder below a process that tells what it took.
-func (b *bench) supervised(ctx context.Context, dir string, args, env []string) (usage, error) {
+// standStill waits until a server holds half of the streams, for not every client ever holds
+// all, and has the client stopped a second later.
+func standStill(ctx context.Context, url string, streams int, supervisor *os.Process) {
+	for running(ctx, url) < (streams+1)/2 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+		_ = supervisor.Signal(syscall.SIGUSR1)
+	}
+}
+
+// running is how many streams a server holds; 0 when it does not answer.
+func running(ctx context.Context, url string) int {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
+	if err != nil {
+		return 0
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if v, ok := strings.CutPrefix(lines.Text(), "rowproof:num_requests_running "); ok {
+			n, _ := strconv.Atoi(v)
+			return n
+		}
+	}
+	return 0
+}
+
+// supervised runs a client in its folder below a process that tells what it took; beside
+// is called with that process, and its context ends with it.
+func (b *bench) supervised(ctx context.Context, dir string, args, env []string, beside func(context.Context, *os.Process)) (usage, error) {
 	var u usage
 	exe, err := os.Executable()
 	if err != nil {
@@ -269,7 +315,14 @@ func (b *bench) supervised(ctx context.Context, dir string, args, env []string) 
 	// Asked to end, it ends all below it.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		running, ended := context.WithCancel(ctx)
+		var done sync.WaitGroup
+		done.Go(func() { beside(running, cmd.Process) })
+		err = cmd.Wait()
+		ended()
+		done.Wait()
+	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("not done within %v", b.timeout)
 	}

@@ -57,6 +57,8 @@ func supervise(args []string) int {
 			}
 		}
 	}()
+	still := make(chan os.Signal, 1)
+	signal.Notify(still, syscall.SIGUSR1)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	var e end
@@ -65,9 +67,12 @@ func supervise(args []string) int {
 		case e = <-all:
 			waiting = false
 		case <-ended:
-			for _, pid := range below(os.Getpid()) {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
+			send(below(os.Getpid()), syscall.SIGKILL)
+		case <-still:
+			tree := below(os.Getpid())
+			send(tree, syscall.SIGSTOP)
+			time.Sleep(standstill)
+			send(tree, syscall.SIGCONT)
 		case <-tick.C:
 			tree := below(os.Getpid())
 			var cpu float64
@@ -110,6 +115,16 @@ func supervise(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// standstill is how long a client is stopped for.
+const standstill = 500 * time.Millisecond
+
+// send signals processes; those that have ended meanwhile have no use for it.
+func send(to []int, s syscall.Signal) {
+	for _, pid := range to {
+		_ = syscall.Kill(pid, s)
+	}
 }
 
 // below lists the processes below one.

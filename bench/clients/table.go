@@ -24,9 +24,10 @@ func printTable(out io.Writer, ready []*client, rows []result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "client\tc\tload\tTTFT error p50\tp99\tmax\tITL error p50\tp99\tmax\tCPU\tin load\tmemory\theld\tserver\tTTFT p99\tITL p99\tCPU\t")
 	fmt.Fprintln(w, "\t\t\tms\tms\tms\tms\tms\tms\ts\tµs/token\tMB\tat once\tlate, ms\t÷ ours\t÷ ours\t÷ ours\t")
-	var notes []string
+	var notes, verdicts []string
 	for _, c := range cells {
 		var best *result
+		var all []result
 		for i, one := range ready {
 			var runs, good []result
 			for _, r := range rows {
@@ -47,6 +48,7 @@ func printTable(out io.Writer, ready []*client, rows []result) {
 				continue
 			}
 			m := median(good)
+			all = append(all, m)
 			if i == 0 && strings.HasPrefix(one.name, "ours-") {
 				best = &m
 			}
@@ -68,11 +70,31 @@ func printTable(out io.Writer, ready []*client, rows []result) {
 			fmt.Fprintf(w, "%s\t%s\t%s\t\n", ratio(float64(m.First.P99), float64(best.First.P99)), ratio(float64(m.Gap.P99), float64(best.Gap.P99)),
 				ratio(m.perChunk(m.CPULoad), best.perChunk(best.CPULoad)))
 		}
+		if v := verdict(all); v != "" {
+			verdicts = append(verdicts, v)
+		}
 	}
 	w.Flush()
-	for _, n := range notes {
+	for _, n := range append(notes, verdicts...) {
 		fmt.Fprintln(out, n)
 	}
+}
+
+// verdict holds the first client of a cell, where it is ours, against the best peer.
+func verdict(cell []result) string {
+	var best *result
+	for i := range cell {
+		r := &cell[i]
+		if !strings.HasPrefix(r.Client, "ours-") && r.Gap.N > 0 && r.kept() && (best == nil || r.Gap.P99 < best.Gap.P99) {
+			best = r
+		}
+	}
+	if best == nil || !strings.HasPrefix(cell[0].Client, "ours-") {
+		return ""
+	}
+	us := &cell[0]
+	return fmt.Sprintf("%d streams, %s: %s errs by %s ms at p99 of ITL, the best peer, %s, by %s ms: %s times as much",
+		us.Streams, us.Load, us.Client, ms(us.Gap.P99), best.Client, ms(best.Gap.P99), ratio(float64(best.Gap.P99), float64(us.Gap.P99)))
 }
 
 // notes are what the table's figures leave out.
