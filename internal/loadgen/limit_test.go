@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -43,19 +44,25 @@ func TestEndlessAnswersAreCut(t *testing.T) {
 
 // Answers that each are small enough, and together are not.
 func TestARunHoldsNoMoreThanItMay(t *testing.T) {
-	spec := Spec{Concurrency: 2}
-	if got := mayHold(&spec, 2, Call{ISL: 8, OSL: 2}); got != 512<<20 {
+	base, _ := url.Parse("http://127.0.0.1:1")
+	calls := []Call{{Path: "/", ISL: 8, OSL: 2}, {Path: "/", ISL: 100_000, OSL: 1_000_000}, {Path: "/", OSL: 1, Body: make([]byte, 4000)}}
+	r := &runner{spec: Spec{Base: base, Build: func(seq int) Call { return calls[seq] }}}
+	r.request(0)
+	if got := r.mayHold(); got != 512<<20 {
 		t.Errorf("a small run may hold %d bytes", got)
 	}
-	if got, want := mayHold(&spec, 10_000, Call{ISL: 100_000, OSL: 1000}), int64(10_000*(1000*1024+100_000*16)); got != want {
-		t.Errorf("a large run may hold %d bytes, want %d", got, want)
+	r.request(1)
+	r.request(2)
+	most := int64(3+1_000_000)*1024 + (8+100_000+2000)*16
+	if got := r.mayHold(); got != most {
+		t.Errorf("a run of one large request among small ones may hold %d bytes, want %d", got, most)
 	}
-	l := &loop{r: &runner{spec: spec, mayHold: 100}, store: store{bound: 1000}, total: 100}
+	l := &loop{r: r, store: store{bound: 1000}, total: most}
 	if l.weigh(); l.halted {
-		t.Error("100 bytes of 100 were too much")
+		t.Errorf("%d bytes of %d were too much", most, most)
 	}
-	l.total = 101
+	l.total++
 	if l.weigh(); !l.halted || !l.tooMuch {
-		t.Error("101 bytes of 100 were not too much")
+		t.Errorf("%d bytes of %d were not too much", most+1, most)
 	}
 }

@@ -268,11 +268,11 @@ func (l *loop) weigh() {
 	if l.total > manyBytes || l.store.held > l.store.bound {
 		l.r.thrift()
 	}
-	if l.total <= l.r.mayHold || l.halted {
+	if l.total <= l.r.mayHold() || l.halted {
 		return
 	}
 	l.tooMuch = true
-	l.halt("the answers of this run passed " + itoa(int(l.r.mayHold>>20)) + " MiB together")
+	l.halt("the answers of this run passed " + itoa(int(l.r.mayHold()>>20)) + " MiB together")
 }
 
 // watch tells the loop of the ends that come from outside, and others of its progress.

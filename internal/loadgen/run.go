@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rowproof/internal/row"
@@ -30,7 +31,7 @@ type runner struct {
 	loop    *loop
 	head    []byte // of every request, up to its path's end and from there on
 	queue   chan *request
-	mayHold int64 // bytes
+	asked   atomic.Int64 // bytes that the answers to what was built may take
 	thrifty bool
 	percent int  // of garbage to live memory, before thrift
 	blind   bool // there was a ring, and it saw nothing
@@ -61,10 +62,10 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	}
 	defer r.loop.close()
 	// Requests first: a server closes connections that stand idle for some seconds.
-	builder, expected := r.build()
+	builder := r.build()
 	defer builder.Wait()
 	defer r.waste()
-	if expected > manyBytes {
+	if r.asked.Load() > manyBytes*heldPerToken/bytesPerToken {
 		r.thrift()
 	}
 	defer cancel()
@@ -264,8 +265,7 @@ func (r *runner) planned() int {
 
 // build starts building requests in order, and returns once as many are ready as are
 // planned or as a bounded amount of memory holds. The rest follow during the run.
-// expected is about how many bytes the responses will be.
-func (r *runner) build() (wg *sync.WaitGroup, expected int64) {
+func (r *runner) build() *sync.WaitGroup {
 	const most = 256 << 20
 	first := r.request(0)
 	room := max(2*r.spec.Concurrency, most/max(1, len(first.wire)))
@@ -275,10 +275,8 @@ func (r *runner) build() (wg *sync.WaitGroup, expected int64) {
 	}
 	ahead = min(ahead, room)
 	r.queue = make(chan *request, ahead+r.spec.Concurrency)
-	r.mayHold = mayHold(&r.spec, r.planned(), first.call)
-	expected = int64(max(ahead, r.planned())) * first.call.OSL * bytesPerToken
 	full := make(chan struct{})
-	wg = new(sync.WaitGroup)
+	wg := new(sync.WaitGroup)
 	wg.Go(func() {
 		defer close(r.queue)
 		q := first
@@ -304,7 +302,7 @@ func (r *runner) build() (wg *sync.WaitGroup, expected int64) {
 		}
 	})
 	<-full
-	return wg, expected
+	return wg
 }
 
 // request builds one; nil when there are no more.
@@ -313,6 +311,7 @@ func (r *runner) request(seq int) *request {
 	if c.Path == "" {
 		return nil
 	}
+	r.asked.Add(mayTake(c))
 	q := &request{seq: seq, call: c, wire: r.wire(c)}
 	q.call.Body = nil
 	return q
@@ -340,15 +339,15 @@ func (r *runner) waste() {
 const (
 	leastHeld     = 512 << 20
 	heldPerToken  = 4 * bytesPerToken
-	heldPerPrompt = 16  // for each token of the prompt: some servers send its ids back
-	fastestStream = 200 // tokens a second, for a run whose requests are not counted
+	heldPerPrompt = 16 // for each token of the prompt: some servers send its ids back
 )
 
-// mayHold is the memory that the answers of a run may take together, of calls like this.
-func mayHold(s *Spec, planned int, c Call) int64 {
-	bytes := float64(planned) * float64(c.OSL*heldPerToken+c.ISL*heldPerPrompt)
-	if planned == 0 {
-		bytes = float64(s.Concurrency) * s.Duration.Seconds() * fastestStream * heldPerToken
-	}
-	return int64(max(leastHeld, bytes))
+// mayTake is how many bytes the answer to a call may take. Of a prompt in words the length
+// may not be known; it has hardly more tokens than half its bytes.
+func mayTake(c Call) int64 {
+	return c.OSL*heldPerToken + max(c.ISL, int64(len(c.Body))/2)*heldPerPrompt
 }
+
+// mayHold is how many bytes the answers of a run may take together: the lengths of its
+// requests may differ, so that each adds what it asks for.
+func (r *runner) mayHold() int64 { return max(leastHeld, r.asked.Load()) }
