@@ -47,6 +47,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 	var verdicts []string
 	var lines []tableRow
 	var hints remedies
+	var lag clientLag
 	for i, results := range out.judge() {
 		r := &out.report.Rows[i]
 		line := tableRow{
@@ -77,10 +78,12 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 			}
 		}
 		verdicts = append(verdicts, line.verdict)
+		lag.add(line.shape.String()+" "+loadWords(&r.Workload), &out.evidence[i+1], out.samples[i])
 		lines = append(lines, line)
 	}
 	fmt.Fprintln(w)
 	writeTable(w, lines)
+	lag.tell(w)
 	if slices.Contains(verdicts, gate.Unverified) && !s.srv.simulated() {
 		lines := hints.lines()
 		if again := s.verifying(&out.report.Receipt); again != "" {
@@ -232,6 +235,7 @@ func (s *sweep) announce(w io.Writer, plan course, r *row.Report) {
 	}
 	fmt.Fprintf(w, "measuring %s on %s at %s: %s, %s, seed %d\n",
 		oneLine(s.srv.model), oneLine(engine), s.srv.base.Redacted(), plan.words(), s.o.protocol, s.o.seed)
+	foretell(w, &r.Client)
 	if s.o.verbose {
 		defer s.details(w, r)
 	}

@@ -49,10 +49,10 @@ func TestInterruptedRowIsKeptInPart(t *testing.T) {
 		args   []string
 		reason string
 	}{
-		"a number of requests": {[]string{"--num-prompts", "100000"}, `^interrupted after \d+ of 100000 timed requests$`},
+		"a number of requests": {[]string{"--num-prompts", "5000"}, `^interrupted after \d+ of 5000 timed requests$`},
 		"a duration":           {[]string{"--duration", "600s"}, `^interrupted after \d+ timed requests$`},
-		"passes":               {[]string{"--iters", "100000"}, `^interrupted after \d+ of 200000 timed requests$`},
-		"repeats":              {[]string{"--num-prompts", "20", "--repeats", "1000"}, `^interrupted after \d+ of 20000 timed requests$`},
+		"passes":               {[]string{"--iters", "2500"}, `^interrupted after \d+ of 5000 timed requests$`},
+		"repeats":              {[]string{"--num-prompts", "20", "--repeats", "250"}, `^interrupted after \d+ of 5000 timed requests$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

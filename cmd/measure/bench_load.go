@@ -204,6 +204,14 @@ func loadColumn(w *row.Workload) string {
 	}
 }
 
+// loadWords is the load among words.
+func loadWords(w *row.Workload) string {
+	if w.Load.RequestRate == nil {
+		return "at c=" + loadColumn(w)
+	}
+	return "at " + loadColumn(w)
+}
+
 // planWords says what a plan holds: what is asked, each once, and at which loads.
 func planWords(plan []planned) string {
 	var names, loads []string

@@ -127,7 +127,7 @@ func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []strin
 	if reason := whyFailed(w, &c.Counts, m.samples, broken); reason != "" {
 		m.row.Status, m.row.Reason = row.StatusError, oneLine(s.o.secrets.clean(reason))
 	}
-	m.row.Notes = notes(&m.row, m.seed, s.stamps, slices.Concat(said, s.alone(w, &m.seed), s.extra))
+	m.row.Notes = notes(&m.row, m.seed, s.stamps, slices.Concat(said, busyNote(m.evidence.Capture), s.alone(w, &m.seed), s.extra))
 	cleanAll(&m.row, s.o.secrets.clean)
 }
 

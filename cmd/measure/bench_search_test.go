@@ -107,12 +107,12 @@ func TestParseSLO(t *testing.T) {
 	}
 }
 
-// Prefills of 50 ms one after another: of c that come together the mean waits 25·(c+1) ms,
-// so that three streams meet a limit of 120 ms and four cannot.
+// Prefills of 200 ms one after another: of c that come together the mean waits 100·(c+1)
+// ms, so that three streams meet a limit of 480 ms and four cannot.
 func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	cfg := simulator.Default()
-	cfg.Prefill, cfg.PrefillPerToken, cfg.Gap, cfg.GapPerStream = 50*time.Millisecond, 0, time.Millisecond, 0
+	cfg.Prefill, cfg.PrefillPerToken, cfg.Gap, cfg.GapPerStream = 200*time.Millisecond, 0, time.Millisecond, 0
 	child, err := simulator.StartChild(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 		return strings.Join(out, ",")
 	}
 
-	rows, a, stderr := search(exitOK, "--slo", "ttft_mean<120ms,itl_p99<10s")
+	rows, a, stderr := search(exitOK, "--slo", "ttft_mean<480ms,itl_p99<10s", "--concurrency", "1,2,4,8")
 	if tried(rows) != "1,2,4,3" || !a.Met || *a.Load.Concurrency != 3 || *a.Above.Concurrency != 4 || a.Load.Row != rows[3].ID || a.Open || a.Broken != "" {
 		t.Errorf("tried %s: %+v", tried(rows), a)
 	}
@@ -161,22 +161,22 @@ func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 		t.Errorf("two rows share a seed: %v", seeds)
 	}
 	for _, want := range []string{
-		"a search of 16:2 for the highest concurrency with ttft_mean<120ms and itl_p99<10000ms",
-		"16:2: the highest load measured that meets ttft_mean<120ms and itl_p99<10000ms is c=3: ttft_mean 1",
+		"a search of 16:2 for the highest concurrency with ttft_mean<480ms and itl_p99<10000ms",
+		"16:2: the highest load measured that meets ttft_mean<480ms and itl_p99<10000ms is c=3: ttft_mean ",
 		", itl_p50 (too few samples for itl_p99) ",
 		"; goodput ",
-		"  the next above it that was measured, c=4, does not: ttft_mean 1",
+		"  the next above it that was measured, c=4, does not: ttft_mean ",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("not told: %q in\n%s", want, stderr)
 		}
 	}
 
-	rows, a, stderr = search(exitNotMet, "--slo", "ttft_mean<20ms", "--concurrency", "2")
+	rows, a, stderr = search(exitNotMet, "--slo", "ttft_mean<150ms", "--concurrency", "2,3")
 	if tried(rows) != "2,1" || a.Met || *a.Near.Concurrency != 1 || a.Load != nil {
 		t.Errorf("tried %s: %+v", tried(rows), a)
 	}
-	if want := "16:2: nothing measured meets ttft_mean<20ms; the nearest is c=1: ttft_mean 5"; !strings.Contains(stderr, want) || !strings.Contains(stderr, "% over") {
+	if want := "16:2: nothing measured meets ttft_mean<150ms; the nearest is c=1: ttft_mean "; !strings.Contains(stderr, want) || !strings.Contains(stderr, "% over") {
 		t.Errorf("not told: %q in\n%s", want, stderr)
 	}
 
@@ -197,7 +197,7 @@ func TestSearchAndFailures(t *testing.T) {
 		return 0, ""
 	}
 	server := f.start(t)
-	args := []string{"--base-url", server.URL, "--cells", "20:3", "--warmup", "0", "--num-prompts", "16", "--slo", "e2e_p50<60s"}
+	args := []string{"--base-url", server.URL, "--cells", "20:3", "--warmup", "0", "--num-prompts", "16", "--slo", "e2e_p50<60s", "--concurrency", "1,2,4,8"}
 	code, _, stderr := quick(t, args...)
 	if code != exitOK || !strings.Contains(stderr, "is c=2: e2e_p50 ") || !strings.Contains(stderr, "c=3, does not: its row failed: ") {
 		t.Errorf("exit %d: %s", code, stderr)

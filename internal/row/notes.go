@@ -247,6 +247,7 @@ var observedNotes = []string{
 	"the dataset ran out: # prompt sent again",
 	"the dataset ran out: # prompts sent again",
 	"# of # streams stopped after # failures in a row",
+	"the client took #% of a core: it may have been the limit",
 	"content parts of type @ are unknown and were counted as content",
 }
 
