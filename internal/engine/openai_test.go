@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
 )
 
@@ -193,52 +192,4 @@ func TestArrivalsAreTheWritesOnTheServersClock(t *testing.T) {
 	if c.Stats.Unstamped != 0 || c.Stats.SharedStamps != 0 {
 		t.Errorf("%+v", c.Stats)
 	}
-}
-
-// Whatever a server sends, a sample keeps its form.
-func FuzzSamples(f *testing.F) {
-	for _, s := range []string{
-		role + hello + usage2 + end,
-		running("a b", 2) + running("", 3) + final(4) + "data: [DONE]",
-		`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":["x"]},3,null]}}],"usage":{"completion_tokens":1e99}}` + "\n\n",
-		`data: {"choices":[{"delta":{"content":[{"type":3}]}}]}` + "\n\n" + end,
-		"error: {\"message\":1}\n\ndata: {\"error\":[]}\n\n",
-		`{"error":{"error":{"error":"deep"}}}`,
-	} {
-		f.Add(s, 200)
-	}
-	f.Fuzz(func(t *testing.T, body string, status int) {
-		c := &loadgen.Capture{Spec: loadgen.Spec{Protocol: row.Passes}, Outcomes: []loadgen.Outcome{{
-			Phase: row.PhaseTimed, HTTPStatus: status, Body: []byte(body), Sent: 5,
-			Stamps: []loadgen.Stamp{{Off: int64(len(body) / 2), At: 9000}, {Off: int64(len(body)), At: loadgen.Unstamped}},
-		}}}
-		s := Samples(c)[0]
-		if s.N != nil && len(s.N) != len(s.T) {
-			t.Fatalf("%d counts of %d chunks", len(s.N), len(s.T))
-		}
-		for _, g := range s.T {
-			if g < row.NoStamp {
-				t.Fatalf("a gap of %d", g)
-			}
-		}
-		for _, n := range s.N {
-			if n < 0 {
-				t.Fatalf("%d tokens in a chunk", n)
-			}
-		}
-		switch {
-		case s.Status == row.StatusError && s.Reason == "":
-			t.Fatal("failed without a reason")
-		case s.Status == row.StatusOK && len(s.T) == 0:
-			t.Fatal("a success without content")
-		}
-		for _, p := range []*int64{s.ISL, s.OSL, s.Cached, s.UsageTotal} {
-			if p != nil && *p < 0 {
-				t.Fatalf("a count of %d", *p)
-			}
-		}
-		if len(s.Reason) > 2000 {
-			t.Fatalf("a reason of %d bytes", len(s.Reason))
-		}
-	})
 }

@@ -13,6 +13,8 @@ func EngineName(id string) string {
 		return "Ollama"
 	case "trtllm":
 		return "TensorRT-LLM"
+	case "lmdeploy":
+		return "LMDeploy"
 	case "tgi":
 		return "TGI"
 	case EmbeddedEngine:
