@@ -149,7 +149,7 @@ func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 		return strings.Join(out, ",")
 	}
 
-	rows, a, stderr := search(exitOK, "--slo", "ttft_mean<480ms,itl_p99<10s", "--concurrency", "1,2,4,8")
+	rows, a, stderr := search(exitOK, "--slo", "ttft_mean<480ms,e2e_p99<60s", "--concurrency", "1,2,4,8")
 	if tried(rows) != "1,2,4,3" || !a.Met || *a.Load.Concurrency != 3 || *a.Above.Concurrency != 4 || a.Load.Row != rows[3].ID || a.Open || a.Broken != "" {
 		t.Errorf("tried %s: %+v", tried(rows), a)
 	}
@@ -161,9 +161,9 @@ func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 		t.Errorf("two rows share a seed: %v", seeds)
 	}
 	for _, want := range []string{
-		"a search of 16:2 for the highest concurrency with ttft_mean<480ms and itl_p99<10000ms",
-		"16:2: the highest load measured that meets ttft_mean<480ms and itl_p99<10000ms is c=3: ttft_mean ",
-		", itl_p50 (too few samples for itl_p99) ",
+		"a search of 16:2 for the highest concurrency with ttft_mean<480ms and e2e_p99<60000ms",
+		"16:2: the highest load measured that meets ttft_mean<480ms and e2e_p99<60000ms is c=3: ttft_mean ",
+		", e2e_p50 (too few samples for e2e_p99) ",
 		"; goodput ",
 		"  the next above it that was measured, c=4, does not: ttft_mean ",
 	} {
