@@ -128,14 +128,13 @@ func (a *answer) release() (body, packed []byte) {
 	return fit(&a.body), fit(&a.marks.packed)
 }
 
-// expect makes room for an answer of so many chunks, going by the ones so far.
-func (a *answer) expect(chunks int64) {
-	const most = 64 << 20
-	if a.chunks == 0 {
-		return
+// expect makes room for an answer of so many chunks, going by the ones so far, up to most
+// bytes.
+func (a *answer) expect(chunks, most int64) {
+	if a.chunks > 0 {
+		n := min(a.size/a.chunks, 4*limitPerToken) * (chunks + chunks/16)
+		a.body = slices.Grow(a.body, int(min(n, most)))
 	}
-	n := min(a.size/a.chunks, 4*limitPerToken) * (chunks + chunks/16)
-	a.body = slices.Grow(a.body, int(min(n, most)))
 }
 
 // piece is the part of a chunk, or of a body that has none, that one read brought.

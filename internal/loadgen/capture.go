@@ -109,16 +109,10 @@ func (r *runner) note(c *Capture, unseen int) {
 		say("the packet ring dropped " + itoa(int(st.Drops)) + " packets")
 	}
 	if l.store.failed != nil {
-		say("answers could not be put aside in a temporary file and stayed in memory: " + l.store.failed.Error())
+		say("answers stayed in memory: no temporary file took them")
 	}
-	gaveUp := 0
-	for _, s := range l.streams {
-		if s.failures >= giveUpAfter {
-			gaveUp++
-		}
-	}
-	if gaveUp > 0 && !r.spec.Open {
-		say(itoa(gaveUp) + " of " + itoa(len(l.streams)) + " streams stopped after " + itoa(giveUpAfter) + " failures in a row")
+	if note := l.pace.gaveUp(); note != "" {
+		say(note)
 	}
 }
 

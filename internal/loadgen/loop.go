@@ -48,6 +48,7 @@ type loop struct {
 	reads    int64
 	total    int64 // bytes that the answers take, put aside or not
 	dials    sync.WaitGroup
+	slots    chan struct{} // of connections being opened
 	opened   atomic.Int64
 	lateOnes int64 // connections opened after the clock started
 
@@ -84,6 +85,8 @@ type pacer interface {
 	stop()
 	// over says that no further request will begin by itself, once none is under way.
 	over() bool
+	// gaveUp says what of the load was left out since the server failed, or "".
+	gaveUp() string
 }
 
 // run carries the load out.
@@ -241,10 +244,7 @@ func (l *loop) mail() {
 func (l *loop) dial(then func(*conn, error)) {
 	l.lateOnes++
 	l.dials.Go(func() {
-		c, err := l.r.dialer.dial(l.r.ctx)
-		if err == nil {
-			l.opened.Add(1)
-		}
+		c, err := l.connect()
 		posted := l.post(func() { then(c, err) })
 		if !posted && c != nil {
 			c.transport.Close()
@@ -317,15 +317,22 @@ func (l *loop) progress() Progress {
 	return p
 }
 
+// connect opens a connection, not too many at once.
+func (l *loop) connect() (*conn, error) {
+	l.slots <- struct{}{}
+	defer func() { <-l.slots }()
+	c, err := l.r.dialer.dial(l.r.ctx)
+	if err == nil {
+		l.opened.Add(1)
+	}
+	return c, err
+}
+
 // dialAll opens every stream's connection before the clock starts. The first shows which
 // address answers.
 func (l *loop) dialAll() error {
-	open := func(s *stream) error {
-		c, err := l.r.dialer.dial(l.r.ctx)
-		if err == nil {
-			l.opened.Add(1)
-			s.conn = c
-		}
+	open := func(s *stream) (err error) {
+		s.conn, err = l.connect()
 		return err
 	}
 	if err := open(l.streams[0]); err != nil {
@@ -334,13 +341,8 @@ func (l *loop) dialAll() error {
 	l.r.dialer.settled(l.r.ctx, l.streams[0].conn)
 	errs := make([]error, len(l.streams))
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, 64) // a listen backlog is often 128
 	for i, s := range l.streams[1:] {
-		wg.Go(func() {
-			slots <- struct{}{}
-			errs[i] = open(s)
-			<-slots
-		})
+		wg.Go(func() { errs[i] = open(s) })
 	}
 	wg.Wait()
 	failed := 0

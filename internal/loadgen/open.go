@@ -15,8 +15,9 @@ type open struct {
 	sessions map[int]*session
 	waiting  []*request // enqueued, for another to end
 	spare    []*stream
-	under    int // requests that were sent, or are about to be
-	failures int // in a row
+	under    int  // requests that were sent, or are about to be
+	failures int  // in a row
+	dead     bool // there were so many that the load stopped
 }
 
 // session is a conversation: its requests follow each other.
@@ -37,8 +38,11 @@ func (p *open) intake() {
 	for p.head == nil && !p.none {
 		q, more := p.l.pull()
 		if q == nil {
-			p.none = !more
-			p.retry = Now() + untilBuilt
+			if p.none = !more; more {
+				p.retry = Now() + untilBuilt
+			} else {
+				p.retry = 0
+			}
 			return
 		}
 		p.retry = 0
@@ -148,8 +152,9 @@ func (p *open) free(s *stream, q *request) {
 	switch {
 	case p.w.ended(q.phase):
 		p.l.finish()
-	case p.failures >= giveUpAfter*max(10, p.l.r.spec.Concurrency):
-		p.none, p.head, p.later, p.waiting = true, nil, nil, nil // a dead server is not hammered
+	case p.failures == p.mostFailures():
+		p.dead = true
+		p.l.halt("ended by us: " + p.gaveUp())
 	case len(p.waiting) > 0 && !p.l.halted:
 		next := p.waiting[0]
 		p.waiting = p.waiting[1:]
@@ -170,6 +175,16 @@ func (p *open) stop() {
 
 func (p *open) over() bool {
 	return p.none && p.head == nil && len(p.later) == 0 && len(p.waiting) == 0
+}
+
+// mostFailures in a row end the load: a dead server is not hammered.
+func (p *open) mostFailures() int { return giveUpAfter * max(10, p.l.r.spec.Concurrency) }
+
+func (p *open) gaveUp() string {
+	if !p.dead {
+		return ""
+	}
+	return "the load stopped after " + itoa(p.mostFailures()) + " failures in a row"
 }
 
 // laterHeap is ordered by the time at which requests are enqueued.

@@ -68,14 +68,18 @@ func phaseOf(s *Spec, seq, untimed int) string {
 
 // passes sends c requests together, waits for all, and begins again.
 type passes struct {
-	l     *loop
-	pass  int // the one under way, warm-up counted
-	batch []*request
-	wait  int // streams that are not ready, or whose requests have not ended
-	going bool
-	done  bool
-	retry int64
+	l        *loop
+	pass     int // the one under way, warm-up counted
+	batch    []*request
+	enqueued int64 // when the batch was, while it is being sent
+	wait     int   // streams that are not ready, or whose requests have not ended
+	done     bool
+	retry    int64
 }
+
+// sendAtOnce requests go between two looks at what has come, where that is stamped when
+// it is read.
+const sendAtOnce = 4
 
 func (p *passes) start() { p.gather() }
 
@@ -86,8 +90,9 @@ func (p *passes) gather() {
 	for len(p.batch) < c {
 		q, more := p.l.pull()
 		if q == nil {
-			p.done = !more
-			p.retry = Now() + untilBuilt
+			if p.done = !more; more {
+				p.retry = Now() + untilBuilt
+			}
 			return
 		}
 		p.batch = append(p.batch, q)
@@ -96,24 +101,27 @@ func (p *passes) gather() {
 	p.wait = c
 	for _, s := range p.l.streams {
 		s.ensure(func(error) { // if this fails, the request says why
-			if p.wait--; p.wait == 0 {
+			if p.wait--; p.wait == 0 && !p.done && !p.l.halted {
+				p.wait, p.enqueued = c, Now()
 				p.send()
 			}
 		})
 	}
 }
 
+// send sends what it may of the batch.
 func (p *passes) send() {
-	if p.l.halted || p.done {
-		return
-	}
 	s := &p.l.r.spec
-	batch := p.batch
-	p.batch, p.wait, p.going = nil, len(batch), true
-	at := Now()
-	for i, q := range batch {
-		q.phase, q.pass, q.enqueued = phaseOf(s, q.seq, s.Warmup*s.Concurrency), p.pass-s.Warmup, at
-		p.l.streams[i].carry(q)
+	n := len(p.batch)
+	if !p.l.lazy {
+		n = min(n, sendAtOnce)
+	}
+	for _, q := range p.batch[:n] {
+		q.phase, q.pass, q.enqueued = phaseOf(s, q.seq, s.Warmup*s.Concurrency), p.pass-s.Warmup, p.enqueued
+		p.l.streams[q.seq%s.Concurrency].carry(q)
+	}
+	if p.batch = p.batch[n:]; len(p.batch) == 0 {
+		p.batch, p.enqueued = nil, 0
 	}
 }
 
@@ -121,7 +129,6 @@ func (p *passes) free(*stream, *request) {
 	if p.wait--; p.wait > 0 {
 		return
 	}
-	p.going = false
 	p.pass++
 	failed := 0
 	for _, s := range p.l.streams {
@@ -134,13 +141,21 @@ func (p *passes) free(*stream, *request) {
 	}
 }
 
-func (p *passes) due() int64 { return p.retry }
+func (p *passes) due() int64 { return max(p.retry, p.enqueued) }
 
-func (p *passes) tick(int64) { p.gather() }
+func (p *passes) tick(int64) {
+	if p.enqueued != 0 {
+		p.send()
+	} else {
+		p.gather()
+	}
+}
 
 func (p *passes) stop() { p.done = true }
 
-func (p *passes) over() bool { return p.done }
+func (p *passes) over() bool { return p.done && p.enqueued == 0 }
+
+func (p *passes) gaveUp() string { return "" }
 
 // closed keeps c streams full. What is enqueued after the last timed request only keeps
 // them so until that one has ended.
@@ -206,3 +221,16 @@ func (p *closed) stop() {
 }
 
 func (p *closed) over() bool { return len(p.hungry) == 0 || p.none }
+
+func (p *closed) gaveUp() string {
+	n := 0
+	for _, s := range p.l.streams {
+		if s.failures >= giveUpAfter {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return itoa(n) + " of " + itoa(len(p.l.streams)) + " streams stopped after " + itoa(giveUpAfter) + " failures in a row"
+}

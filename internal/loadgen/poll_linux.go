@@ -96,6 +96,9 @@ func (p *poller) wait(until int64, ready func(*stream)) {
 		return // a signal: the caller looks at the clock
 	}
 	for _, e := range p.events[:n] {
+		if int(e.Fd) == p.timer {
+			p.armed = 0
+		}
 		if s := p.of[e.Fd]; s != nil && s.conn != nil && s.conn.socket.fd == int(e.Fd) {
 			ready(s)
 		}

@@ -204,7 +204,7 @@ func (s *stream) receive() {
 				s.hear(a.chunks - chunks)
 			}
 			if chunks < guessAfter && a.chunks >= guessAfter {
-				a.expect(q.call.OSL)
+				a.expect(q.call.OSL, spillAbove/int64(len(l.streams)))
 			}
 			taken += a.chunks - chunks
 			l.store.held += a.inMemory() - memory
