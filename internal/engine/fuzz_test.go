@@ -85,7 +85,7 @@ func FuzzParseLines(f *testing.F) {
 				t.Fatalf("a line of %q ends at %d after %d in %d bytes", e.data, e.end, last, len(body))
 			}
 			last = e.end
-			kept += string(e.data)
+			kept += string(e.data) + "\n"
 		}
 		if a, b := bare(kept), bare(body); a != b {
 			t.Fatalf("kept %q of %q", a, b)

@@ -32,11 +32,10 @@ func generateBody(b *body, p Prompt, o Options) {
 func generateEvent(r *reading, data []byte) says {
 	out := says{ids: -1, total: -1}
 	var e struct {
-		Text      string          `json:"text"`
-		OutputIDs []int64         `json:"output_ids"`
-		Meta      *generateMeta   `json:"meta_info"`
-		Error     json.RawMessage `json:"error"`
-		Object    string          `json:"object"`
+		Text   string          `json:"text"`
+		Meta   *generateMeta   `json:"meta_info"`
+		Error  json.RawMessage `json:"error"`
+		Object string          `json:"object"`
 	}
 	if out.failure = decoded(data, &e); out.failure != "" {
 		return out
