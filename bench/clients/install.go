@@ -90,7 +90,12 @@ func (p peer) unpack(ctx context.Context, dir, pip string) (err error) {
 	if err != nil || len(wheels) != 1 {
 		return fmt.Errorf("%s: %d wheels came, want one (%v)", p.wheel, len(wheels), err)
 	}
-	r, err := zip.OpenReader(wheels[0])
+	return p.take(wheels[0], filepath.Join(dir, "wheel"))
+}
+
+// take unpacks the wheel's parts below a folder.
+func (p peer) take(wheel, dir string) error {
+	r, err := zip.OpenReader(wheel)
 	if err != nil {
 		return err
 	}
@@ -112,7 +117,7 @@ func (p peer) unpack(ctx context.Context, dir, pip string) (err error) {
 			if err = errors.Join(err, in.Close()); err != nil {
 				return fmt.Errorf("%s: %s: %w", p.wheel, f.Name, err)
 			}
-			if err := write(filepath.Join(dir, "wheel", f.Name), text); err != nil {
+			if err := write(filepath.Join(dir, f.Name), text); err != nil {
 				return err
 			}
 		}

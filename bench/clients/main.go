@@ -124,7 +124,7 @@ func parse(args []string) (*options, error) {
 	levels := fs.String("levels", "", "streams at once, separated by commas (1,64,256,1024 when empty)")
 	loads := fs.String("loads", "", "what else happens, separated by commas: quiet, starved (a busy loop on each core), stopped (the client, for half a second); the first two when empty")
 	fs.IntVar(&o.rounds, "rounds", 1, "runs of each client at each level; the table shows medians")
-	fs.DurationVar(&o.timeout, "timeout", 4*time.Minute, "longest that one run may take")
+	fs.DurationVar(&o.timeout, "timeout", 8*time.Minute, "longest that one run may take")
 	if err := fs.Parse(args); err != nil {
 		if err == pflag.ErrHelp {
 			return nil, nil
