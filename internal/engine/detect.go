@@ -103,6 +103,9 @@ func (s *Server) take(a *answers) {
 		s.takeSGLang(a)
 	case LlamaCPP:
 		s.takeLlamaCPP(a.of[pathProps])
+		if s.Metrics == "" && isSlots(a.of[pathSlots]) {
+			s.Metrics = pathSlots
+		}
 	case Ollama:
 		s.Version = versionIn(a.of[pathOllamaVersion])
 		s.takeTags(a.of[pathTags])

@@ -134,3 +134,11 @@ func (s *Server) takeLlamaCPP(props []byte) {
 	}
 	s.limit(p.Defaults.Context)
 }
+
+// isSlots says whether an answer lists what llama.cpp's slots do.
+func isSlots(body []byte) bool {
+	var slots []struct {
+		Busy *bool `json:"is_processing"`
+	}
+	return json.Unmarshal(body, &slots) == nil && len(slots) > 0 && slots[0].Busy != nil
+}

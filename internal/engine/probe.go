@@ -25,7 +25,7 @@ type Server struct {
 	Models   []ServedModel
 	Info     json.RawMessage // its settings as they came; nil where it shows none
 	InfoFrom string          // the path of Info
-	Metrics  string          // the path of its metrics; "" when it has none
+	Metrics  string          // the path of its metrics, or of llama.cpp's slots; "" when it has neither
 	Pool     *row.MemoryPool // what it says of the memory that it set aside; nil when it does not
 	Healthy  bool            // /health answers 200
 	Unread   map[string]string
@@ -168,7 +168,7 @@ func Probe(ctx context.Context, base *url.URL, header http.Header, insecure bool
 	}
 	s.Healthy = said.of[pathHealth] != nil
 	if !said.named() {
-		for _, path := range []string{pathProps, pathOllamaVersion, pathInfo, pathOwnMetrics} {
+		for _, path := range []string{pathProps, pathSlots, pathOllamaVersion, pathInfo, pathOwnMetrics} {
 			said.keep(path, p.ask(ctx, &s, path))
 		}
 		if said.of[pathOllamaVersion] != nil && !listed {
@@ -192,6 +192,7 @@ const (
 	pathOwnMetrics    = "/prometheus/metrics" // of trtllm-serve
 	pathHealth        = "/health"
 	pathProps         = "/props"       // of llama.cpp
+	pathSlots         = "/slots"       // of llama.cpp: what its slots do, where it was started without metrics
 	pathOllamaVersion = "/api/version" // of Ollama
 	pathTags          = "/api/tags"    // of Ollama: its models
 	pathInfo          = "/info"        // of TGI

@@ -124,6 +124,10 @@ func TestProbeReadsLimitsAndPools(t *testing.T) {
 	if s.InfoFrom != "/props" || s.Models[0].MaxLen == nil || *s.Models[0].MaxLen != 4096 || s.Models[0].Root != "/models/x.gguf" {
 		t.Errorf("%+v from %s", s.Models[0], s.InfoFrom)
 	}
+	s = ask(map[string]string{"/v1/models": `{"data":[{"id":"x","owned_by":"llamacpp"}]}`, "/props": llamaProps, "/slots": `[{"id":0,"is_processing":false}]`})
+	if s.Metrics != "/slots" {
+		t.Errorf("metrics at %q", s.Metrics)
+	}
 	// 8.78 and 116.81 times 2^30 bytes.
 	s = ask(map[string]string{"/v1/models": string(fixture(t, "sglang/models.json")), "/server_info": `{"model_path":"m","tokenizer_path":"m","tp_size":2,"pp_size":1,"dp_size":1,
 		"internal_states":[{"memory_usage":{"weight":8.78,"kvcache":116.81,"token_capacity":1913799,"graph":0.52}}]}`})

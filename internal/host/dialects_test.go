@@ -1,8 +1,11 @@
 package host
 
 import (
+	"io"
 	"maps"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -130,5 +133,31 @@ func TestWhatOtherServersExpose(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A llama.cpp without metrics tells of its slots, one by one.
+func TestSlotsAtWorkAreCounted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/slots" {
+			http.NotFound(w, r)
+			return
+		}
+		io.WriteString(w, `[{"id":0,"n_ctx":4096,"is_processing":true},{"id":1,"is_processing":false},{"id":2,"is_processing":true}]`)
+	}))
+	defer server.Close()
+	s := newScraper(ServerRef{Base: parseURL(t, server.URL), Metrics: "/slots"})
+	values, err := s.scrape(t.Context(), kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := row.ServerFrom(&row.Evidence{Metrics: []row.MetricSample{{When: row.During, Values: values}}})
+	if got.RunningMax == nil || *got.RunningMax != 2 || got.WaitingMax != nil {
+		t.Errorf("running %v, waiting %v of %v", pointed(got.RunningMax), pointed(got.WaitingMax), values)
+	}
+	for _, other := range []string{"", "[]", "{}", `[{"id":0}]`, `[{"is_processing":true},{"id":1}]`} {
+		if got := parseSlots([]byte(other)); got != nil {
+			t.Errorf("%s: %v", other, got)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,10 +85,40 @@ func (s *scraper) scrape(ctx context.Context, keep func(name string) bool) (map[
 		return nil, fmt.Errorf("GET %s answered %d %s", s.path, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	values := parseMetrics(string(body), keep)
+	if s.path == slotsPath {
+		values = parseSlots(body)
+	}
 	if len(values) == 0 {
 		return nil, fmt.Errorf("GET %s answered no series that we know how to read", s.path)
 	}
 	return values, nil
+}
+
+// slotsPath is where llama.cpp says what its slots do, in JSON, when it was started
+// without metrics; busySlots is the series that is made of it.
+const (
+	slotsPath = "/slots"
+	busySlots = "slots:is_processing"
+)
+
+// parseSlots counts the slots that are at work.
+func parseSlots(body []byte) map[string]float64 {
+	var slots []struct {
+		Busy *bool `json:"is_processing"`
+	}
+	if json.Unmarshal(body, &slots) != nil || len(slots) == 0 {
+		return nil
+	}
+	busy := 0.0
+	for _, s := range slots {
+		switch {
+		case s.Busy == nil:
+			return nil
+		case *s.Busy:
+			busy++
+		}
+	}
+	return map[string]float64{busySlots: busy}
 }
 
 // parseMetrics reads the Prometheus text form: series as exposed, with their labels.

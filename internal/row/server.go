@@ -45,6 +45,9 @@ var dialects = []dialect{
 		accepted:    []string{"llamacpp:spec_decode_num_accepted_tokens_total"},
 	},
 	{
+		running: []string{"slots:is_processing"}, // of llama.cpp's /slots, where it shows no metrics
+	},
+	{
 		running: []string{"tgi_batch_current_size"}, waiting: []string{"tgi_queue_size"},
 	},
 	{
