@@ -81,6 +81,7 @@ func start(b *testing.B, cfg simulator.Config, truth string) (base *url.URL, sto
 	}
 	cmd := exec.Command(os.Args[0], "simulate", string(text), truth)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "GODEBUG=") // what is traced is the client
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)

@@ -30,6 +30,7 @@ type loop struct {
 	active  []*stream // with a request on its way
 	records []*record
 	freed   []freed
+	again   []*stream // that have more to read
 	buf     []byte
 
 	lazy   bool // connections are read at beats, and not as soon as something comes
@@ -103,10 +104,14 @@ func (l *loop) run() {
 		if due := l.pace.due(); due != 0 && !l.halted {
 			until = min(until, due)
 		}
-		l.poll.wait(until, func(s *stream) {
-			s.ready()
-			l.serve()
-		})
+		again := l.again
+		if l.again = nil; again != nil {
+			until = l.started
+		}
+		l.poll.wait(until, l.ready)
+		for _, s := range again {
+			l.ready(s)
+		}
 		l.mail()
 		l.tick()
 		if now := Now(); now >= l.next {
@@ -124,6 +129,14 @@ func (l *loop) run() {
 	l.shut = true
 	l.mu.Unlock()
 	l.mail()
+}
+
+// ready has a stream read and write what it can.
+func (l *loop) ready(s *stream) {
+	if s.conn != nil {
+		s.ready()
+		l.serve()
+	}
 }
 
 // tick lets the pacer send what is due.
@@ -265,7 +278,7 @@ func (l *loop) pull() (q *request, more bool) {
 
 // weigh ends the run when its answers take more than they may.
 func (l *loop) weigh() {
-	if l.total > manyBytes || l.store.held > l.store.bound {
+	if l.total > manyBytes || l.store.spills {
 		l.r.thrift()
 	}
 	if l.total <= l.r.mayHold() || l.halted {

@@ -267,9 +267,9 @@ func (r *runner) planned() int {
 // build starts building requests in order, and returns once as many are ready as are
 // planned or as a bounded amount of memory holds. The rest follow during the run.
 func (r *runner) build() *sync.WaitGroup {
-	const most = 256 << 20
+	const most, beside = 64 << 20, 512 // bytes of all, and of one beside what is written
 	first := r.request(0)
-	room := max(2*r.spec.Concurrency, most/max(1, len(first.wire)))
+	room := max(2*r.spec.Concurrency, most/(len(first.wire)+beside))
 	ahead := r.planned()
 	if ahead == 0 {
 		ahead = 4 * r.spec.Concurrency

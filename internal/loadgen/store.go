@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// In memory answers may take this much together. Then they are put aside, those under
-// way in parts.
+// In memory answers may take this much together. From then on they are put aside, those
+// under way in parts.
 const (
-	spillAbove = 24 << 20
+	spillAbove = 16 << 20
 	spillPart  = 8 << 10
 )
 
@@ -21,14 +21,21 @@ type part struct{ at, n int64 }
 type store struct {
 	bound  int64
 	held   int64 // bytes in memory, of answers that have ended and of those under way
+	spills bool  // they passed the bound, and are still many
 	file   *os.File
 	size   int64
 	failed error // of the file: from then on all stays in memory
 }
 
-// full says whether a is to be put aside.
+// add counts bytes that are held from now on.
+func (s *store) add(n int64) {
+	s.held += n
+	s.spills = s.held > s.bound || s.spills && s.held > s.bound/4
+}
+
+// full says whether what came of a so far is to be put aside.
 func (s *store) full(a *answer) bool {
-	return s.held > s.bound && s.failed == nil && len(a.body) >= spillPart
+	return s.spills && s.failed == nil && len(a.body) >= spillPart
 }
 
 // spill puts the body of a so far aside. What cannot be written stays in memory.

@@ -32,6 +32,9 @@ type record struct {
 // Once so many chunks have come, the size of an answer can be guessed.
 const guessAfter = 8
 
+// So many reads of one connection follow each other; then others have their turn.
+const mostReads = 64
+
 // stream carries one request at a time over one warm connection. It belongs to the loop.
 type stream struct {
 	l        *loop
@@ -192,7 +195,11 @@ func (s *stream) receive() {
 	l, a := s.l, &s.a
 	q, c := s.q, s.conn
 	taken := int64(0)
-	for {
+	for reads := 0; ; reads++ {
+		if reads == mostReads {
+			l.again = append(l.again, s)
+			break
+		}
 		n, from, err := c.transport.read(l.buf)
 		if n > 0 {
 			l.reads++
@@ -207,7 +214,7 @@ func (s *stream) receive() {
 				a.expect(q.call.OSL, spillAbove/int64(len(l.streams)))
 			}
 			taken += a.chunks - chunks
-			l.store.held += a.inMemory() - memory
+			l.store.add(a.inMemory() - memory)
 			if l.store.full(a) {
 				l.store.spill(a)
 			}
@@ -288,11 +295,11 @@ func (s *stream) done(err error) {
 		}
 	}
 	if l.tooMuch && err != nil {
-		l.store.held -= a.inMemory()
+		l.store.add(-a.inMemory())
 		a.drop()
 	}
 	o.HTTPStatus, o.Header = a.status, a.header
-	if l.store.held > l.store.bound {
+	if l.store.spills {
 		l.store.spill(a)
 	}
 	o.parts = a.parts
