@@ -110,6 +110,9 @@ func (r *result) notes(where string) (out []string) {
 	if r.Mean.N > 0 {
 		add("writes no gaps; its mean gap of a request errs by p50 %s, p99 %s, max %s ms", ms(r.Mean.P50), ms(r.Mean.P99), ms(r.Mean.Max))
 	}
+	if r.Joined < r.Asked {
+		add("%d of %d requests are not among its successes", r.Asked-r.Joined, r.Asked)
+	}
 	if r.Lost > 0 {
 		add("%d figures have no stamp and were left out", r.Lost)
 	}

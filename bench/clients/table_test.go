@@ -11,7 +11,7 @@ func TestTable(t *testing.T) {
 			errorsOf: errorsOf{Joined: 128, First: spread{128, 1, first, 3}, Gap: spread{1000, 1, gap, 3}}}
 	}
 	late, failed, silent := run("sglang", 1, 1), run("vllm", 0, 0), run("guidellm", 90_000, 0)
-	late.LateP99, late.Held = 31_000_000, 60
+	late.LateP99, late.Held, late.Joined = 31_000_000, 60, 126
 	failed.Failed = "it ended with status 3"
 	silent.Gap, silent.Mean, silent.CPULoad = spread{}, spread{128, 1, 5_000_000, 6}, 0.5
 	rows := []result{run("ours-ring", 8_000, 5_000), run("ours-ring", 10_000, 7_000), run("aiperf", 18_000, 600_000), silent, failed, late}
@@ -47,6 +47,7 @@ func TestTable(t *testing.T) {
 		"guidellm, 64 streams, quiet: writes no gaps; its mean gap of a request errs by p50 0.000, p99 5.000, max 0.000 ms",
 		"vllm, 64 streams, quiet: failed: it ended with status 3",
 		"sglang, 64 streams, quiet: spoiled: the server could not keep pace, its p99 lateness was 31.000 ms",
+		"sglang, 64 streams, quiet: 2 of 128 requests are not among its successes",
 		"sglang, 64 streams, quiet: held at most 60 of 64 streams at once",
 		"64 streams, quiet: ours-ring errs by 0.006 ms at p99 of ITL, the best peer, aiperf, by 0.600 ms: 100 times as much",
 	}
