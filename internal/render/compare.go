@@ -37,7 +37,8 @@ type difference struct {
 // maxCompared is how many series a comparison holds, and how many charts a model's page.
 const maxCompared = 10
 
-// comparisons of a model's page: a target and a shape where two recipes share two loads.
+// comparisons of a model's page: a target, a shape and an axis of loads where two recipes
+// share two loads.
 func (s *site) comparisons(recipes []*recipeOf) ([]compareView, error) {
 	var views []compareView
 	for _, target := range targetsOf(recipes) {
@@ -48,25 +49,80 @@ func (s *site) comparisons(recipes []*recipeOf) ([]compareView, error) {
 			}
 		}
 		for _, sh := range shapesOf(of) {
-			ladders := map[recipeKey][]*measured{}
-			var shown []*recipeOf
-			for _, r := range of {
-				if l := ladder(r.rows, sh); len(l) > 1 {
-					ladders[r.key] = l
-					shown = append(shown, r)
+			for _, axis := range axesOf(of, sh) {
+				ladders := map[recipeKey][]*measured{}
+				var shown []*recipeOf
+				for _, r := range of {
+					if l := axis.ladder(r.rows, sh); len(l) > 1 {
+						ladders[r.key] = l
+						shown = append(shown, r)
+					}
 				}
+				if len(shown) < 2 || len(shown) > chart.Slots || len(views) == maxCompared {
+					continue
+				}
+				v, err := s.compare(target, sh, axis, shown, ladders)
+				if err != nil {
+					return nil, err
+				}
+				views = append(views, v)
 			}
-			if len(shown) < 2 || len(shown) > chart.Slots || len(views) == maxCompared {
-				continue
-			}
-			v, err := s.compare(target, sh, shown, ladders)
-			if err != nil {
-				return nil, err
-			}
-			views = append(views, v)
 		}
 	}
 	return views, nil
+}
+
+// loadAxis is what ladders climb: concurrencies, of the load that rankings are of, or the
+// rates of one kind of open loop. Only rows of one axis stand in one chart.
+type loadAxis struct {
+	kind ladderKind
+	pick func(*measured) estimate
+}
+
+func (a loadAxis) at(m *measured) float64 {
+	if a.kind.open {
+		return m.offered()
+	}
+	return float64(m.concurrency())
+}
+
+// streams is the axis of rankings: what a GPU gives at each concurrency.
+var streams = loadAxis{pick: (*measured).perGPU}
+
+// axesOf are the concurrencies, and of each kind of open loop the rates, which decide what
+// a GPU gives: there the question is what is left for each user.
+func axesOf(recipes []*recipeOf, sh shape) []loadAxis {
+	axes := []loadAxis{streams}
+	var rows []*measured
+	for _, r := range recipes {
+		for _, m := range r.rows {
+			if m.shape() == sh {
+				rows = append(rows, m)
+			}
+		}
+	}
+	for _, kind := range kindsOf(rows) {
+		if kind.open {
+			axes = append(axes, loadAxis{kind, (*measured).perUser})
+		}
+	}
+	return axes
+}
+
+// holds says whether a row may stand on the axis.
+func (a loadAxis) holds(m *measured) bool {
+	if a.kind.key == "" {
+		return m.ranks()
+	}
+	return m.Listed && m.Withdrawn == nil && m.Status == row.StatusOK && kindOf(&m.Workload) == a.kind
+}
+
+// words of the axis: its loads, and what leading on it means.
+func (a loadAxis) words() (loads, leads string) {
+	if a.kind.open {
+		return "request rate", "is faster for each user than"
+	}
+	return "concurrency", "gives more per GPU than"
 }
 
 func targetsOf(recipes []*recipeOf) []string {
@@ -94,55 +150,64 @@ func sortedShapes(rows []*measured) []shape {
 	return shapes
 }
 
-// ladder is a recipe's ranked rows of one shape by concurrency, the newest of each.
-func ladder(rows []*measured, sh shape) []*measured {
-	newest := map[int64]*measured{}
+// ladder is a recipe's rows of one shape on the axis by load, the newest of each.
+func (a loadAxis) ladder(rows []*measured, sh shape) []*measured {
+	newest := map[float64]*measured{}
 	for _, m := range rows {
-		c := m.concurrency()
-		if m.shape() != sh || !m.ranks() || c == 0 || m.perGPU().Interval == nil {
+		at := a.at(m)
+		if m.shape() != sh || !a.holds(m) || !(at > 0) || math.IsInf(at, 1) || a.pick(m).Interval == nil {
 			continue
 		}
-		if old := newest[c]; old == nil || m.Report.MeasuredAt > old.Report.MeasuredAt {
-			newest[c] = m
+		if old := newest[at]; old == nil || m.Report.MeasuredAt > old.Report.MeasuredAt {
+			newest[at] = m
 		}
 	}
-	out := slices.Collect(maps.Values(newest))
-	slices.SortFunc(out, func(a, b *measured) int { return cmp.Compare(a.concurrency(), b.concurrency()) })
-	return out
+	return slices.SortedFunc(maps.Values(newest), func(x, y *measured) int { return cmp.Compare(a.at(x), a.at(y)) })
 }
 
-func rungs(rows []*measured) []tradeoff.Rung {
+// ladder is a recipe's ranked rows of one shape by concurrency, the newest of each.
+func ladder(rows []*measured, sh shape) []*measured { return streams.ladder(rows, sh) }
+
+func (a loadAxis) rungs(rows []*measured) []tradeoff.Rung {
 	out := make([]tradeoff.Rung, len(rows))
 	for i, m := range rows {
-		e := m.perGPU()
-		out[i] = tradeoff.Rung{Concurrency: m.concurrency(), Value: *e.Value, Lo: e.Interval[0], Hi: e.Interval[1]}
+		e := a.pick(m)
+		out[i] = tradeoff.Rung{Load: a.at(m), Value: *e.Value, Lo: e.Interval[0], Hi: e.Interval[1]}
 	}
 	return out
 }
 
 // compare draws one comparison. The reference is the recipe for latency, else the first.
-func (s *site) compare(target string, sh shape, shown []*recipeOf, ladders map[recipeKey][]*measured) (compareView, error) {
+func (s *site) compare(target string, sh shape, axis loadAxis, shown []*recipeOf, ladders map[recipeKey][]*measured) (compareView, error) {
 	names := s.shortNames(shown)
 	reference := max(0, slices.IndexFunc(shown, func(r *recipeOf) bool { return r.key.Strategy == "latency" }))
+	first := ladders[shown[reference].key]
 	v := compareView{
 		ID:      "compare-" + target + "-" + sh.slug(),
-		Title:   nameOfTarget(ladders[shown[0].key][0].Target, target) + ", " + sh.String(),
+		Title:   nameOfTarget(first[0].Target, target) + ", " + shapeWords(&first[0].Workload),
 		Note:    "Output tok/s per GPU at each measured concurrency, and below it each ÷ " + names[reference] + ". Whiskers and bands are 95% intervals; the figures stand in the tables below.",
 		Recipes: names,
 	}
 	spec := chart.LadderSpec{
-		ID: v.ID + "-chart", XName: "concurrency, log", YName: "↑ output tok/s per GPU", RatioName: "÷ " + names[reference], Reference: reference,
+		XName: "concurrency, log", YName: "↑ output tok/s per GPU", RatioName: "÷ " + names[reference], Reference: reference,
 	}
-	base := map[int64]estimate{}
-	for _, m := range ladders[shown[reference].key] {
-		base[m.concurrency()] = m.perGPU()
+	if axis.kind.open {
+		v.ID += "-" + anchor(axis.kind.words)
+		v.Title += ", " + axis.kind.words
+		v.Note = "Tok/s for each user, median, at each measured request rate, and below it each ÷ " + names[reference] + ". Whiskers and bands are 95% intervals; the figures stand in the tables below."
+		spec.XName, spec.YName, spec.Rate = "requests/s offered, log", "↑ tok/s per user, median", true
+	}
+	spec.ID = v.ID + "-chart"
+	base := map[float64]estimate{}
+	for _, m := range first {
+		base[axis.at(m)] = axis.pick(m)
 	}
 	for i, r := range shown {
 		series := chart.Series{Cell: r.key.String(), Name: names[i], Slot: i + 1}
 		for _, m := range ladders[r.key] {
-			e := m.perGPU()
-			p := chart.Point{Row: m.ID, C: format.Count(m.concurrency()), X: chart.Value{At: float64(m.concurrency())}, Y: value(e)}
-			if b, ok := base[m.concurrency()]; ok {
+			e := axis.pick(m)
+			p := chart.Point{Row: m.ID, C: axis.shown(m), X: chart.Value{At: axis.at(m)}, Y: value(e)}
+			if b, ok := base[axis.at(m)]; ok {
 				ratio := chart.Value{At: *e.Value / *b.Value}
 				if i != reference {
 					ratio.Interval = &row.Interval{e.Interval[0] / b.Interval[1], e.Interval[1] / b.Interval[0]}
@@ -156,16 +221,16 @@ func (s *site) compare(target string, sh shape, shown []*recipeOf, ladders map[r
 		if i == reference {
 			continue
 		}
-		first, second := rungs(ladders[shown[reference].key]), rungs(ladders[r.key])
+		first, second := axis.rungs(first), axis.rungs(ladders[r.key])
 		if c, ok := tradeoff.Crossover(first, second); ok {
 			spec.Crossovers = append(spec.Crossovers, chart.Crossover{Slot: i + 1, At: c.At, Lo: c.Lo, Hi: c.Hi})
 			a, b := names[reference], names[i]
 			if !c.Before {
 				a, b = b, a
 			}
-			v.Crossings = append(v.Crossings, sentence{say(a + " leads up to "), strong(crossing(c)), say("; above it " + b + " does.")})
+			v.Crossings = append(v.Crossings, sentence{say(a + " leads up to "), strong(axis.crossing(c)), say("; above it " + b + " does.")})
 		} else {
-			v.Crossings = append(v.Crossings, noCrossing(names[reference], names[i], first, second))
+			v.Crossings = append(v.Crossings, axis.noCrossing(names[reference], names[i], first, second))
 		}
 	}
 	v.Finding, v.Crossings = v.Crossings[0], v.Crossings[1:] // the first is the chart's title
@@ -179,17 +244,30 @@ func (s *site) compare(target string, sh shape, shown []*recipeOf, ladders map[r
 	return v, nil
 }
 
-// crossing writes an estimate with its interval: c = 15 (12–19).
-func crossing(c tradeoff.Crossing) string {
+// shown is a row's load as its mark has it.
+func (a loadAxis) shown(m *measured) string {
+	if a.kind.open {
+		return m.load()
+	}
+	return format.Count(m.concurrency())
+}
+
+// crossing writes an estimate with its interval: c = 15 (12–19), or 3.2 (2.8–3.9)
+// requests/s.
+func (a loadAxis) crossing(c tradeoff.Crossing) string {
+	if a.kind.open {
+		return format.Fixed(c.At, 1) + format.NBSP + "(" + format.Interval(c.Lo, c.Hi, 1) + ")" + format.NBSP + "requests/s"
+	}
 	return "c" + format.NBSP + "=" + format.NBSP + format.Count(int64(math.Round(c.At))) + format.NBSP + "(" + format.Interval(c.Lo, c.Hi, 0) + ")"
 }
 
 // noCrossing says which of two ladders leads throughout, or that none is shown to.
-func noCrossing(a, b string, first, second []tradeoff.Rung) sentence {
+func (a loadAxis) noCrossing(one, other string, first, second []tradeoff.Rung) sentence {
+	loads, leads := a.words()
 	above, below, shared := 0, 0, 0
 	for _, p := range first {
 		for _, q := range second {
-			if p.Concurrency != q.Concurrency {
+			if p.Load != q.Load {
 				continue
 			}
 			shared++
@@ -203,15 +281,25 @@ func noCrossing(a, b string, first, second []tradeoff.Rung) sentence {
 	}
 	switch {
 	case shared == 0:
-		return sentence{say("No load is measured of both " + a + " and " + b + ".")}
+		return sentence{say("No load is measured of both " + one + " and " + other + ".")}
 	case above == shared:
-		return sentence{say(a + " gives more per GPU than " + b + " at every measured concurrency.")}
+		return sentence{say(one + " " + leads + " " + other + " at every measured " + loads + ".")}
 	case below == shared:
-		return sentence{say(b + " gives more per GPU than " + a + " at every measured concurrency.")}
+		return sentence{say(other + " " + leads + " " + one + " at every measured " + loads + ".")}
 	case above+below == 0:
-		return sentence{say("No difference shown between " + a + " and " + b + ": the intervals overlap at every measured concurrency.")}
+		return sentence{say("No difference shown between " + one + " and " + other + ": the intervals overlap at every measured " + loads + ".")}
 	}
-	return sentence{say("No crossover can be named between " + a + " and " + b + ": the intervals overlap where they meet.")}
+	return sentence{say("No crossover can be named between " + one + " and " + other + ": the intervals overlap where they meet.")}
+}
+
+// anchor makes an id of words.
+func anchor(words string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(words)), "-")
 }
 
 // shortNames tell recipes of one target apart: the strategy, with the engine where a

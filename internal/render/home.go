@@ -564,7 +564,7 @@ func (s *site) crossings(rows []*measured, drawn shape) []sentence {
 	var out []sentence
 	for i, a := range keys {
 		for _, b := range keys[i+1:] {
-			c, ok := tradeoff.Crossover(rungs(ladders[a]), rungs(ladders[b]))
+			c, ok := tradeoff.Crossover(streams.rungs(ladders[a]), streams.rungs(ladders[b]))
 			if !ok || len(out) == maxCrossings {
 				continue
 			}
@@ -572,7 +572,7 @@ func (s *site) crossings(rows []*measured, drawn shape) []sentence {
 			if !c.Before {
 				first, second = second, first
 			}
-			out = append(out, sentence{say(s.seriesName(first) + " gives more per GPU up to "), strong(crossing(c)), say("; above it " + s.seriesName(second) + " does.")})
+			out = append(out, sentence{say(s.seriesName(first) + " gives more per GPU up to "), strong(streams.crossing(c)), say("; above it " + s.seriesName(second) + " does.")})
 		}
 	}
 	return out

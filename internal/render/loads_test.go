@@ -132,3 +132,46 @@ func TestRowPageOfOtherLoads(t *testing.T) {
 		}
 	}
 }
+
+// Two recipes under the same rates stand side by side over those, as they do over
+// concurrencies, and no chart holds both.
+func TestLaddersOverRates(t *testing.T) {
+	root := newRoot(t)
+	var open, closed []string
+	for i, o := range []rowtest.Options{{}, another()} {
+		o.Cells = []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 1}, {ISL: 128, OSL: 32, Concurrency: 4},
+			{ISL: 128, OSL: 32, Rate: "0.5"}, {ISL: 128, OSL: 32, Rate: "2"}, {ISL: 128, OSL: 32, Rate: "8"}}
+		r, _ := addReport(t, root, uint64(i+1), o)
+		for k := range r.Rows {
+			if r.Rows[k].Workload.OpenLoop() {
+				open = append(open, r.Rows[k].ID)
+			} else {
+				closed = append(closed, r.Rows[k].ID)
+			}
+		}
+	}
+	out, _, err := build(t, root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, out, "recipes", "llama-3.1-8b", "index.html")
+	sections := regexp.MustCompile(`(?s)<section class="?compare.*?</figure>`).FindAllString(page, -1)
+	if len(sections) != 2 {
+		t.Fatalf("%d comparisons", len(sections))
+	}
+	for _, want := range []string{"Side by side on H200 SXM, 128:32, open loop",
+		"Latency is faster for each user than Throughput at every measured request rate.", "requests/s offered, log"} {
+		if !strings.Contains(words(sections[1]), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for i, of := range [][]string{closed, open} {
+		for k, section := range sections {
+			for _, id := range of {
+				if strings.Contains(section, id) != (i == k) {
+					t.Errorf("row %s in chart %d", id, k)
+				}
+			}
+		}
+	}
+}

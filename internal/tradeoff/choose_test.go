@@ -11,7 +11,7 @@ import (
 func rungs(spread float64, values ...float64) []Rung {
 	var r []Rung
 	for i, v := range values {
-		r = append(r, Rung{1 << i, v, v * (1 - spread), v * (1 + spread)})
+		r = append(r, Rung{float64(int64(1) << i), v, v * (1 - spread), v * (1 + spread)})
 	}
 	return r
 }
@@ -20,9 +20,9 @@ func rungs(spread float64, values ...float64) []Rung {
 func TestCrossover(t *testing.T) {
 	// a = 100·c⁰, b = 25·c: equal at c = 4, which is no measured load when c = 1, 2, 8 …
 	var a, b []Rung
-	for _, c := range []int64{1, 2, 8, 16} {
+	for _, c := range []float64{1, 2, 8, 16} {
 		a = append(a, Rung{c, 100, 98, 102})
-		b = append(b, Rung{c, 25 * float64(c), 24.5 * float64(c), 25.5 * float64(c)})
+		b = append(b, Rung{c, 25 * c, 24.5 * c, 25.5 * c})
 	}
 	got, ok := Crossover(a, b)
 	if !ok || math.Abs(got.At-4) > 1e-9 || !got.Before {
@@ -38,6 +38,18 @@ func TestCrossover(t *testing.T) {
 	}
 	if math.Abs(other.Lo-got.Lo) > 1e-9 || math.Abs(other.Hi-got.Hi) > 1e-9 {
 		t.Errorf("seen from the other: %v to %v", other.Lo, other.Hi)
+	}
+}
+
+// Loads may be rates below 1: a = 10 throughout, b = 20 ÷ rate, equal at 2.
+func TestCrossoverOfRates(t *testing.T) {
+	var a, b []Rung
+	for _, rate := range []float64{0.25, 0.5, 4, 8} {
+		a = append(a, Rung{rate, 10, 9.9, 10.1})
+		b = append(b, Rung{rate, 20 / rate, 19.9 / rate, 20.1 / rate})
+	}
+	if c, ok := Crossover(a, b); !ok || math.Abs(c.At-2) > 1e-9 || c.Before {
+		t.Errorf("%+v, %v", c, ok)
 	}
 }
 

@@ -8,13 +8,14 @@ import (
 	"rowproof/internal/stats"
 )
 
-// Rung is one measured load of a ladder: a positive figure with its 95% interval.
+// Rung is one measured load of a ladder, a concurrency or a rate above 0: a positive
+// figure with its 95% interval.
 type Rung struct {
-	Concurrency   int64
+	Load          float64
 	Value, Lo, Hi float64
 }
 
-// Crossing is where one ladder passes another, in concurrency.
+// Crossing is where one ladder passes another, in their load.
 type Crossing struct {
 	At     float64 // estimate
 	Lo, Hi float64 // below Lo the first is shown to be greater (or less), above Hi the other way
@@ -30,12 +31,12 @@ func Crossover(a, b []Rung) (c Crossing, ok bool) {
 	type ratio struct{ at, value, lo, hi float64 } // logarithms
 	var line []ratio
 	for _, p := range a {
-		i := slices.IndexFunc(b, func(q Rung) bool { return q.Concurrency == p.Concurrency })
-		if i < 0 || p.Concurrency < 1 || !positive(p) || !positive(b[i]) {
+		i := slices.IndexFunc(b, func(q Rung) bool { return q.Load == p.Load })
+		if i < 0 || !(p.Load > 0) || !positive(p) || !positive(b[i]) {
 			continue
 		}
 		q := b[i]
-		line = append(line, ratio{stats.Log(float64(p.Concurrency)),
+		line = append(line, ratio{stats.Log(p.Load),
 			stats.Log(p.Value / q.Value), stats.Log(p.Lo / q.Hi), stats.Log(p.Hi / q.Lo)})
 	}
 	slices.SortFunc(line, func(x, y ratio) int { return cmp.Compare(x.at, y.at) })

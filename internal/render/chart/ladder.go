@@ -17,7 +17,7 @@ const (
 	ladderFoot  = 44 // below: tick labels, and the name of x
 )
 
-// Ladder draws one metric over concurrency, and below it each series as a multiple of
+// Ladder draws one metric over a load, and below it each series as a multiple of
 // the reference, where a crossing shows. A crossover is a band over its interval with a
 // line at its estimate.
 func (e *Engine) Ladder(s LadderSpec) (narrow, wide string, err error) {
@@ -93,7 +93,7 @@ func (s LadderSpec) series(p *plot, panel, z int, c Series, points []Point) {
 	for _, q := range points {
 		v := [2]float64{q.X.At, q.Y.At}
 		line = append(line, v)
-		q.X.Interval = nil // concurrency is set, not measured
+		q.X.Interval = nil // a load is set, not measured
 		whiskers = append(whiskers, cross(q, p.panels[panel].x, p.panels[panel].y)...)
 		marks = append(marks, mark{slot: c.Slot, r: radius, hollow: q.Imported, ring: q.QueueBound, data: []string{"data-row", q.Row, "data-cell", c.Cell, "data-c", q.C}})
 	}
@@ -210,9 +210,13 @@ func (s LadderSpec) crossovers(p *plot, x, ratio scale) {
 		lo, at, hi := x.at(max(c.Lo, x.min)), x.at(c.At), x.at(min(c.Hi, x.max))
 		p.under.el("rect", "class", "band", "x", px(lo), "y", px(ratio.to), "width", px(hi-lo), "height", px(ladderRatio), "fill", Colour(c.Slot), "fill-opacity", ".16")
 		p.under.el("line", "class", "crossover", "x1", px(at), "x2", px(at), "y1", px(ratio.to), "y2", px(ratio.from), "stroke", Colour(c.Slot), "stroke-width", "1.6")
-		label := whole(c.At)
+		load, prefix := whole, "c = "
+		if s.Rate {
+			load, prefix = tenth, ""
+		}
+		label := load(c.At)
 		if p.w == Wide {
-			label = "c = " + label + " (" + whole(c.Lo) + "–" + whole(c.Hi) + ")"
+			label = prefix + label + " (" + load(c.Lo) + "–" + load(c.Hi) + ")"
 		}
 		half := width(label, bold) / 2
 		mid := min(max(at, half), float64(p.w)-half)
@@ -227,5 +231,6 @@ func (s LadderSpec) crossovers(p *plot, x, ratio scale) {
 	}
 }
 
-// whole is a concurrency between two measured ones.
+// whole is a concurrency between two measured ones, tenth a rate.
 func whole(c float64) string { return number(c, 0) }
+func tenth(c float64) string { return number(c, 1) }

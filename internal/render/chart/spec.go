@@ -65,7 +65,7 @@ type Crossover struct {
 	At, Lo, Hi float64
 }
 
-// LadderSpec is one metric over concurrency, and below it the ratio of each series to
+// LadderSpec is one metric over a load, a concurrency or a rate, and below it the ratio of each series to
 // the reference.
 type LadderSpec struct {
 	ID         string
@@ -76,6 +76,7 @@ type LadderSpec struct {
 	Series     []Series
 	Reference  int // index in Series
 	Crossovers []Crossover
+	Rate       bool // the load is a rate, not a concurrency
 }
 
 // GaugeSpec says how near a figure comes to its roof.
