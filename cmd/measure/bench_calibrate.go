@@ -118,10 +118,27 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, 
 	return c, nil
 }
 
-// first asks a short request in the form at hand. Of a chat's two names for the limit of
-// the output the server may take one only, or heed one only.
+// first asks a short request in the form at hand, without the members that the server
+// refuses by name. Of a chat's two names for the limit of the output it may take one only,
+// or heed one only.
 func (c *calibration) first(ctx context.Context) (row.Sample, error) {
 	sample, err := c.random(ctx, fewWords, 0)
+	for _, name := range engine.Refusable {
+		if err != nil || sample.OK() || c.status < 400 || c.status >= 500 || slices.Contains(c.s.without, name) || !strings.Contains(sample.Reason, name) {
+			continue
+		}
+		c.s.without = append(c.s.without, name)
+		again, err := c.random(ctx, fewWords, 0)
+		if err != nil {
+			return again, err
+		}
+		if !again.OK() && again.Reason == sample.Reason {
+			c.s.without = c.s.without[:len(c.s.without)-1] // that was not it
+			continue
+		}
+		c.notes = append(c.notes, "the server refuses "+name+": not sent")
+		sample = again
+	}
 	long := func(s *row.Sample) bool { return s.OSL != nil && *s.OSL > c.w.OSL }
 	if err != nil || c.o.endpoint != engine.PathChat || c.s.completionLimit ||
 		sample.OK() && !long(&sample) || !sample.OK() && !strings.Contains(sample.Reason, "max_completion_tokens") {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -227,5 +228,51 @@ func TestBenchRefusesARouteOfAnotherEngine(t *testing.T) {
 	code, _, stderr := quick(t, "--base-url", server.URL, "--endpoint", "/generate", "--cells", "8:2", "--concurrency", "1")
 	if want := "--endpoint /generate: vLLM has no such route; want one of /v1/completions, /v1/chat/completions"; code != exitUsage || !strings.Contains(stderr, want) {
 		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// What a server refuses by its name is left out, and the row says so.
+func TestBenchLeavesOutWhatTheServerRefuses(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	f := &fake{models: []string{"m"}, noUsage: true}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			text, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			if strings.Contains(string(text), `"stream_options"`) {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				io.WriteString(w, `{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`)
+				return
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(text)))
+		}
+		f.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	code, stdout, stderr := quick(t, "--base-url", server.URL, "--cells", "8:2", "--concurrency", "1")
+	if notes := records(t, stdout)[0]["notes"]; code != exitOK || !strings.Contains(notes, "; the server refuses stream_options: not sent") || strings.Count(notes, "refuses") != 1 {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// A tokenizer route that counts otherwise than usage does is not gone by.
+func TestBenchGoesByUsageWhereTheTokenizerDisagrees(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	asked := map[string]int{}
+	speak := speakVLLM(asked)
+	off := &speaker{about: map[string]string{"/v1/models": `{"data":[{"id":"m","owned_by":"vllm"}]}`}, speak: func(w http.ResponseWriter, path string, body map[string]json.RawMessage) bool {
+		if path == "/tokenize" {
+			fmt.Fprintf(w, `{"count":%d}`, chatWords(body["messages"])-1)
+			return true
+		}
+		return speak(w, path, body)
+	}}
+	server := httptest.NewServer(off)
+	defer server.Close()
+	_, stdout, stderr := quick(t, "--base-url", server.URL, "--endpoint", "/v1/chat/completions", "--cells", "24:4", "--concurrency", "1")
+	if notes := records(t, stdout)[0]["notes"]; !strings.Contains(notes, "prompt=text calibrated (1 tokens a word and 7 around them)") || strings.Contains(notes, "isl=") {
+		t.Errorf("%s%s", stdout, stderr)
 	}
 }

@@ -36,6 +36,8 @@ type server struct {
 	extra     map[string]json.RawMessage
 	form      form
 	listed    bool // it lists its models
+	// without are members of requests that the server refuses.
+	without []string
 	// completionLimit says that the limit of the output is called max_completion_tokens.
 	completionLimit bool
 	own             bool // the embedded engine that this run started
@@ -213,6 +215,6 @@ func settings(info json.RawMessage) map[string]string {
 func (s *server) options(w *row.Workload) engine.Options {
 	return engine.Options{
 		Engine: s.engine, IgnoreEOS: w.Sampling.IgnoreEOS, Temperature: string(w.Sampling.Temperature),
-		CompletionLimit: s.completionLimit, Extra: s.extra,
+		CompletionLimit: s.completionLimit, Without: s.without, Extra: s.extra,
 	}
 }

@@ -31,6 +31,7 @@ type Options struct {
 	IgnoreEOS       bool
 	Temperature     string                     // as a JSON number; "" is 0
 	CompletionLimit bool                       // the limit is called max_completion_tokens
+	Without         []string                   // members that the server refuses: not sent
 	Extra           map[string]json.RawMessage // top-level members; they win over ours
 
 	osl int
@@ -38,13 +39,17 @@ type Options struct {
 
 func (o *Options) temperature() []byte { return []byte(orElse(o.Temperature, "0")) }
 
+// Refusable are the members of a request that some servers refuse and that can be left
+// out: without them a server counts less, or nothing.
+var Refusable = []string{"stream_options", "return_token_ids", "return_tokens"}
+
 // Request is a request to a route. isl and osl are the lengths in tokens that are asked
 // for, a template counted in.
 func Request(path, model string, p Prompt, isl, osl int, o Options) loadgen.Call {
 	r := routeOf(path)
 	o.osl = osl
 	asked := promptBytes(r, p)
-	b := &body{text: append(make([]byte, 0, len(asked)+512), '{'), extra: maps.Clone(o.Extra)}
+	b := &body{text: append(make([]byte, 0, len(asked)+512), '{'), extra: maps.Clone(o.Extra), without: o.Without}
 	if !r.bare {
 		b.put("model", quoted(model))
 	}
@@ -93,6 +98,8 @@ var yes = []byte("true")
 type body struct {
 	text  []byte
 	extra map[string]json.RawMessage // not yet written
+
+	without []string // members of ours that are left out
 }
 
 // put writes a member; the user's own of that name stands in its place.
@@ -100,6 +107,8 @@ func (b *body) put(name string, value []byte) {
 	if v, ok := b.extra[name]; ok {
 		value = v
 		delete(b.extra, name)
+	} else if slices.Contains(b.without, name) {
+		return
 	}
 	b.add(name, value)
 }

@@ -202,6 +202,7 @@ func (d *differences) counts(found, want *row.Counts) {
 	d.int("counts.cached_tokens", found.CachedTokens, want.CachedTokens)
 	d.int("counts.prompt_tokens", found.PromptTokens, want.PromptTokens)
 	d.int("counts.common_tokens", found.CommonTokens, want.CommonTokens)
+	d.int("counts.reasoning_tokens", found.Reasoning, want.Reasoning)
 	d.text("counts.tokens_from", found.TokensFrom, want.TokensFrom)
 	d.int("counts.chunks", &found.Chunks, &want.Chunks)
 	d.int("counts.multi_token_chunks", &found.MultiTokenChunks, &want.MultiTokenChunks)

@@ -36,6 +36,12 @@ func Count(w *Workload, samples []Sample, ev *Evidence) Counts {
 		} else {
 			cached += *s.Cached
 		}
+		if s.Reasoning != nil {
+			if c.Reasoning == nil {
+				c.Reasoning = new(int64)
+			}
+			*c.Reasoning += *s.Reasoning
+		}
 		c.TokensFrom = leastSure(c.TokensFrom, tokensFrom(s))
 	}
 	c.Planned = max(planned(w, repeats), timed)

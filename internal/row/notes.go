@@ -132,6 +132,12 @@ func lengthNotes(w *Workload, c *Counts) (out []string) {
 			out = append(out, l.name+"="+itoa(l.seen.Min)+".."+itoa(l.seen.Max)+" of "+itoa(l.asked)+" asked")
 		}
 	}
+	if c.Reasoning != nil {
+		out = append(out, "reasoning_tok="+itoa(*c.Reasoning)+" of the output")
+	}
+	if c.MultiTokenChunks > 0 {
+		out = append(out, itoa(c.MultiTokenChunks)+" of "+itoa(c.Chunks)+" chunks held several tokens: the gap before each is spread over them")
+	}
 	if c.Completed > 0 && c.ISL == nil && c.TokensFrom != TokensClient {
 		out = append(out, "isl: the server reported none")
 	}
@@ -232,6 +238,7 @@ var observedNotes = []string{
 	"speedup_vs_c1 and batching_efficiency: no rate at c=1 in this run",
 	"the server refuses ignore_eos: outputs may end early",
 	"this route takes no ignore_eos: outputs may end early",
+	"the server refuses @: not sent",
 	"prompt=text: the server does not say how many tokens it is",
 	"prompt=text calibrated (# words of one token each and # tokens around them)",
 	"prompt=text calibrated (# tokens a word and # around them)",

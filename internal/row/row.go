@@ -336,6 +336,7 @@ type Counts struct {
 	PromptTokens *int64 `json:"prompt_tokens,omitempty"`
 	CommonTokens *int64 `json:"common_tokens,omitempty"`
 
+	Reasoning        *int64 `json:"reasoning_tokens,omitempty"` // of the output, where usage counts them; left out where none
 	TokensFrom       string `json:"tokens_from"`
 	Chunks           int64  `json:"chunks"`
 	MultiTokenChunks int64  `json:"multi_token_chunks"`
