@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "simulate":
 			os.Exit(serve(os.Args[2:]))
+		case "load":
+			os.Exit(offer(os.Args[2:]))
 		case "spin":
 			for n := 0; ; n++ {
 				if n < 0 {
@@ -73,7 +75,7 @@ func serve(args []string) int {
 }
 
 // start starts the server's process; stop ends it, and the truth is then complete.
-func start(b *testing.B, cfg simulator.Config, truth string) (base *url.URL, stop func()) {
+func start(b testing.TB, cfg simulator.Config, truth string) (base *url.URL, stop func()) {
 	b.Helper()
 	text, err := json.Marshal(cfg)
 	if err != nil {
