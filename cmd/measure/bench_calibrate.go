@@ -92,7 +92,7 @@ func (s *server) calibrate(ctx context.Context, o *benchOptions) (*calibration, 
 			}
 			if !sample.OK() {
 				c.refused = cmp.Or(c.refused, sample.Reason)
-				if c.status == 0 || c.status >= 500 {
+				if c.status == 0 || c.status >= 500 || strings.HasPrefix(sample.Reason, "timeout: ") {
 					s.form = forms[0]
 					return c, nil // it broke: that says nothing about the form of the request
 				}
@@ -252,7 +252,7 @@ func (c *calibration) ask(ctx context.Context, build func(int) loadgen.Call) (ro
 	}
 	capture, err := loadgen.Run(ctx, loadgen.Spec{
 		Base: c.s.base, Header: c.s.header, Protocol: row.Passes, Concurrency: 1, Iters: 1, Build: build,
-		Timeout: min(c.o.timeout, 5*time.Minute), Stamps: stamps, Insecure: c.o.insecure, Zero: loadgen.Now(),
+		Timeout: min(c.o.timeout, 5*time.Minute), Idle: c.o.idle, Connect: c.o.connect, Stamps: stamps, Insecure: c.o.insecure, Zero: loadgen.Now(),
 	})
 	if err != nil {
 		return row.Sample{}, err

@@ -12,6 +12,9 @@ import (
 // A client that takes so much of a core may have been what limited a row.
 const busyClient = 0.8
 
+// Below so many chunks CPU a chunk is the cost of a run's beginning and end.
+const leastChunks = 1000
+
 // foretell says before the first row how far the client itself will be off.
 func foretell(w io.Writer, c *row.Client) {
 	text := "client: stamps " + c.Stamps
@@ -85,7 +88,7 @@ func (l *clientLag) tell(w io.Writer) {
 	if l.sweep > 0 {
 		parts = append(parts, "its reading thread woken late by p99 "+µsWords(1000*l.sweep))
 	}
-	if l.cpu > 0 && l.chunks > 0 {
+	if l.cpu > 0 && l.chunks >= leastChunks {
 		parts = append(parts, fmt.Sprintf("%.1f µs of CPU a chunk, at most %.0f%% of a core (%s)", float64(l.cpu)/float64(l.chunks), 100*l.busiest, l.busiestAt))
 	}
 	if l.blocks > 0 {

@@ -11,14 +11,14 @@ import (
 
 // What the captures say of the client is told for the worst of the rows.
 func TestClientsOwnLagIsTold(t *testing.T) {
-	samples := []row.Sample{{T: []int64{1, 2, 3, 4}}}
+	samples := []row.Sample{{T: make([]int64, 1000)}}
 	var l clientLag
-	l.add("128:128 at c=1", &row.Evidence{Capture: []row.CaptureStats{{DispatchP99: 20, SweepP99: 30, CPU: 16, Wall: 100, Blocks: 64, BlocksUsed: 3}}}, samples)
-	l.add("128:128 at c=8", &row.Evidence{Capture: []row.CaptureStats{{DispatchP99: 1500, SweepP99: 10, CPU: 40, Wall: 100, Blocks: 64, BlocksUsed: 9}, {Wall: 100}}}, samples)
+	l.add("128:128 at c=1", &row.Evidence{Capture: []row.CaptureStats{{DispatchP99: 20, SweepP99: 30, CPU: 6000, Wall: 100_000, Blocks: 64, BlocksUsed: 3}}}, samples)
+	l.add("128:128 at c=8", &row.Evidence{Capture: []row.CaptureStats{{DispatchP99: 1500, SweepP99: 10, CPU: 40_000, Wall: 100_000, Blocks: 64, BlocksUsed: 9}, {Wall: 100_000}}}, samples)
 	var told bytes.Buffer
 	l.tell(&told)
 	if want := "\nclient: requests sent late by p99 1.5 ms at worst (128:128 at c=8); its reading thread woken late by p99 30.0 µs; " +
-		"7.0 µs of CPU a chunk, at most 40% of a core (128:128 at c=8); ring filled to 9 of 64 blocks; no chunk without a time\n"; told.String() != want {
+		"23.0 µs of CPU a chunk, at most 40% of a core (128:128 at c=8); ring filled to 9 of 64 blocks; no chunk without a time\n"; told.String() != want {
 		t.Errorf("told %q, want %q", told.String(), want)
 	}
 	l.add("x", &row.Evidence{Capture: []row.CaptureStats{{Unstamped: 2, Drops: 1, LateConnections: 3, Wall: 1}}}, nil)
