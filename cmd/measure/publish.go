@@ -15,13 +15,16 @@ import (
 
 	"rowproof/data"
 	"rowproof/internal/gate"
+	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 )
 
 const (
 	publishWhat = `Put verified reports into data/rows, each with its samples and evidence, under names
 that no other host writes. Nothing is written unless every row of every file is verified,
-of a recipe in the catalogue, and not there yet. Published rows are never changed.`
+of a recipe in the catalogue, and not there yet. Rows at a report's end that failed, as the
+last one of an interrupted run does, measured nothing: they are left out, and named.
+Published rows are never changed.`
 	publishExample = "measure publish out/run.json"
 )
 
@@ -53,6 +56,9 @@ func publish(_ context.Context, args []string, s streams) int {
 	if err := p.write(); err != nil {
 		return complain(s, "publish", exitFailed, []string{err.Error() + "; nothing was published"})
 	}
+	for _, text := range p.leftOut {
+		fmt.Fprintln(s.err, "measure publish: "+text)
+	}
 	for _, r := range p.reports {
 		fmt.Fprintf(s.out, "%s: %s published\n", path.Join(rowsDir, r.place), countOf(r.rows, "row"))
 	}
@@ -74,7 +80,8 @@ type publication struct {
 	catalogue fs.FS // the root's data/; this binary's where the root is none
 	reports   []placed
 	refusals  []string
-	code      int // to exit with when there are refusals
+	leftOut   []string // rows that are not published though their report is
+	code      int      // to exit with when there are refusals
 }
 
 // open reads what is published. A root that is none is refused, and the files are judged
@@ -115,6 +122,7 @@ func (p *publication) add(name string) {
 		return
 	}
 	before := len(p.refusals)
+	p.leaveOut(name, b)
 	p.judgeReport(name, b)
 	for i := range b.Rows {
 		p.judgeRow(name, b, i)
@@ -129,6 +137,24 @@ func (p *publication) add(name string) {
 	}
 	p.known.Add(b, path.Join(rowsDir, r.place))
 	p.reports = append(p.reports, r)
+}
+
+// leaveOut drops the failed rows at a report's end behind at least one that did not fail.
+// A row's id is not made of the other rows, and the evidence of those that stay keeps its
+// lines: what is left is what a run that ended earlier would have written.
+func (p *publication) leaveOut(name string, b *rowfile.Bundle) {
+	keep := len(b.Rows)
+	for keep > 0 && b.Rows[keep-1].Row.Status == row.StatusError {
+		keep--
+	}
+	if keep == 0 {
+		return
+	}
+	for i := keep; i < len(b.Rows); i++ {
+		r := b.Rows[i].Row
+		p.leftOut = append(p.leftOut, printable(fmt.Sprintf("%s: row %d (%s) is left out: %s", name, i, loadOf(&r.Workload), r.Reason)))
+	}
+	b.Cut(keep)
 }
 
 func (p *publication) judgeReport(name string, b *rowfile.Bundle) {

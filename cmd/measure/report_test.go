@@ -14,7 +14,7 @@ import (
 
 // reportCommands make reports for scripts.
 //
-//	report FILE [seed=N] [repeats=N] [slowness=F] [protocol=P] [at=TIME] [simulated] [norecipe]
+//	report FILE [seed=N] [repeats=N] [slowness=F] [protocol=P] [at=TIME] [simulated] [norecipe] [failed]
 //	truncate FILE        cut a file in half
 //	edit FILE OLD NEW    replace the first place where OLD stands
 //	reseal FILE          give a report's rows the ids that follow from it
@@ -31,7 +31,7 @@ func reportCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	seed := uint64(1)
 	o := rowtest.Options{Cells: []rowtest.Cell{{ISL: 128, OSL: 16, Concurrency: 1}, {ISL: 128, OSL: 16, Concurrency: 4}}}
-	bare := false
+	bare, failed := false, false
 	for _, a := range args[1:] {
 		name, text, _ := strings.Cut(a, "=")
 		number, err := strconv.ParseFloat(text, 64)
@@ -54,6 +54,8 @@ func reportCommand(ts *testscript.TestScript, neg bool, args []string) {
 			o.Simulated = true
 		case "norecipe":
 			bare = true
+		case "failed": // its last row
+			failed = true
 		default:
 			ts.Fatalf("report: unknown option %q", a)
 		}
@@ -62,6 +64,10 @@ func reportCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if bare {
 		r.Recipe, r.AsItWas = "", (*row.AsItWas)(nil)
 		rowtest.Seal(r, samples, evidence)
+	}
+	if failed {
+		last := &r.Rows[len(r.Rows)-1]
+		last.Status, last.Reason = row.StatusError, "interrupted after 3 timed requests"
 	}
 	ts.Check(rowtest.WriteAs(ts.MkAbs(args[0]), r, samples, evidence))
 }

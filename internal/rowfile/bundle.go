@@ -23,7 +23,7 @@ type Bundle struct {
 	Evidence     []row.Evidence
 	EvidenceSums []string // SHA-256 of each evidence line
 	NoEvidence   string   // why Evidence is nil
-	Trimmed      bool     // the evidence file holds one more line, see Load
+	Trimmed      bool     // the evidence file holds more lines, see Load and Cut
 	Now          string   // when it was loaded, RFC 3339 in UTC, for the gate on dates
 }
 
@@ -236,6 +236,23 @@ func (b *Bundle) Simulated() bool {
 		}
 	}
 	return false
+}
+
+// Cut leaves out the rows from n on, and their evidence.
+func (b *Bundle) Cut(n int) {
+	if n >= len(b.Rows) {
+		return
+	}
+	b.Rows, b.Report.Rows = b.Rows[:n], b.Report.Rows[:n]
+	// New lists: the rows that stay point into the old one.
+	evidence, sums := b.Evidence, b.EvidenceSums
+	b.Evidence, b.EvidenceSums = nil, nil
+	for i := range evidence {
+		if evidence[i].Row < int64(n) {
+			b.Evidence, b.EvidenceSums = append(b.Evidence, evidence[i]), append(b.EvidenceSums, sums[i])
+		}
+	}
+	b.Trimmed = b.Trimmed || len(b.Evidence) < len(evidence)
 }
 
 // Judge runs every gate over every row; corpus is nil outside publish and gen.
