@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"rowproof/internal/row"
 	"rowproof/internal/rowtest"
 )
 
@@ -126,8 +127,15 @@ func tamper(s *site, old, new string) http.Handler {
 	})
 }
 
+// otherLoads is a recipe without rows of its own, which takes synthetic ones of loads that
+// nobody has published yet; otherRow is the first, of a trace.
+const otherLoads = "llama-3.1-8b/h200-sxm/throughput/vllm"
+
+var otherRow string
+
 // gather lays out what gen builds from: the repository's own data, content and site, the
-// lean module, and a synthetic report where nothing has been measured yet.
+// lean module, synthetic rows of other loads, and of the usual one where nothing has been
+// measured yet.
 func gather(source string) error {
 	for _, dir := range []string{"data", "content", "site"} {
 		if err := os.CopyFS(filepath.Join(source, dir), os.DirFS(filepath.Join(root, dir))); err != nil {
@@ -146,6 +154,14 @@ func gather(source string) error {
 		if _, err := rowtest.Write(source, report, samples, evidence); err != nil {
 			return err
 		}
+	}
+	report, samples, evidence := rowtest.Report(2, rowtest.Options{Recipe: otherLoads, AsItWas: rowtest.Llama8B(), Stamps: "ring", Calibrated: true, Cells: []rowtest.Cell{
+		{ISL: 512, OSL: 32, Rate: row.OwnTimes, Prompts: row.PromptsTrace},
+		{ISL: 128, OSL: 32, Rate: "4"}, {ISL: 128, OSL: 32, Rate: "8", Concurrency: 4},
+	}, Requests: 60})
+	otherRow = report.Rows[0].ID
+	if _, err := rowtest.Write(source, report, samples, evidence); err != nil {
+		return err
 	}
 	return command(root, []string{"GOOS=wasip1", "GOARCH=wasm"}, "go", "build", "-buildmode=c-shared",
 		"-trimpath", "-ldflags=-s -w", "-o", filepath.Join(source, "bin", "lean.wasm"), "./wasm/lean")
