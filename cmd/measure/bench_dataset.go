@@ -97,6 +97,9 @@ func (r *datasetRequests) build(repeat int) func(int) loadgen.Call {
 	deal := draw.Deal(r.p.seed, repeat)
 	r.deals = append(r.deals, deal)
 	return func(seq int) loadgen.Call {
+		if r.p.ends(seq) {
+			return loadgen.Call{}
+		}
 		it := deal.Item(seq)
 		p := engine.Prompt{Text: it.Prompt}
 		for _, m := range it.Messages {

@@ -153,9 +153,6 @@ func (o *benchOptions) arrivals(p *planned, repeat int) *prompts.Arrivals {
 	if !ok {
 		return nil
 	}
-	if math.IsInf(rate, 1) {
-		return prompts.AllAtOnce(int(p.workload.Warmup + *p.workload.Requests))
-	}
 	burstiness, _ := parseRate(o.burstiness)
 	return prompts.NewArrivals(p.seed, repeat, rate, burstiness)
 }
@@ -166,6 +163,12 @@ func (p *planned) perSecond() (rate float64, ok bool) {
 		return 0, false
 	}
 	return parseRate(p.rate)
+}
+
+// ends says that no request has this number: behind those that come all at once none
+// follows.
+func (p *planned) ends(seq int) bool {
+	return p.rate == "inf" && int64(seq) >= p.workload.Warmup+*p.workload.Requests
 }
 
 // load says how a row's requests are offered.

@@ -154,11 +154,10 @@ func TestBenchOffersRates(t *testing.T) {
 		if *w.Load.RequestRate != rate || w.Load.Concurrency != nil {
 			t.Errorf("row %d offers %+v", i, w.Load)
 		}
-		times := prompts.AllAtOnce(44)
-		if value, err := strconv.ParseFloat(rate, 64); err == nil && rate != "inf" {
-			seed, _ := strconv.ParseUint(w.Seed, 10, 64)
-			times = prompts.NewArrivals(seed, 0, value, 1)
-		} else if len(samples) != 44 {
+		value, _ := strconv.ParseFloat(rate, 64)
+		seed, _ := strconv.ParseUint(w.Seed, 10, 64)
+		times := prompts.NewArrivals(seed, 0, value, 1)
+		if rate == "inf" && len(samples) != 44 {
 			t.Errorf("%d requests all at once, want the 4 of the warm-up and 40", len(samples))
 		}
 		for _, s := range samples {

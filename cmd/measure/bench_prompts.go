@@ -12,7 +12,8 @@ import (
 
 // requests makes what one row asks.
 type requests interface {
-	// build returns the maker of a repeat's requests; seq counts from 0, warm-up included.
+	// build returns the maker of a repeat's requests; seq counts from 0, warm-up included,
+	// and the empty Call says that there are no more.
 	build(repeat int) func(seq int) loadgen.Call
 	// asked writes into the samples of a repeat what was asked of each, as far as that is
 	// its own and not the row's, and returns what a reader should know of it.
@@ -43,6 +44,9 @@ func (r *randomRequests) build(repeat int) func(int) loadgen.Call {
 	times := r.times(repeat)
 	make := r.srv.build(&r.p.workload, r.random, repeat)
 	return func(seq int) loadgen.Call {
+		if r.p.ends(seq) {
+			return loadgen.Call{}
+		}
 		c := make(seq)
 		if times != nil {
 			c.At = times.At(seq)

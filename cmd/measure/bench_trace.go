@@ -75,7 +75,10 @@ func (r *traceRequests) build(repeat int) func(int) loadgen.Call {
 		size = max(1, int64(float64(size)/form.perWord))
 	}
 	return func(seq int) loadgen.Call {
-		q := replay.Request(seq)
+		q, ok := replay.Request(seq)
+		if !ok || r.p.ends(seq) {
+			return loadgen.Call{}
+		}
 		total := q.Input
 		if form.words != nil {
 			total = form.count(total)
@@ -90,7 +93,7 @@ func (r *traceRequests) asked(repeat int, samples []row.Sample) []string {
 	w := &r.p.workload
 	for i := range samples {
 		s := &samples[i]
-		q := r.replays[repeat].Request(int(s.I))
+		q, _ := r.replays[repeat].Request(int(s.I))
 		s.WantISL, s.WantOSL, s.WantCached = own(q.Input, w.ISL), own(q.Output, w.OSL), &q.Reusable
 		s.Session = int64(q.Session)
 	}

@@ -47,34 +47,43 @@ func cold(in *Input) Result {
 		if s.Cached == nil {
 			return in.coldByCounter()
 		}
-		over := max(0, *s.Cached-w.Prompts.SharedPrefix-in.wantCached(s))
+		over := max(0, *s.Cached-w.Prompts.SharedPrefix)
 		most = max(most, over)
 		beyond += over
 		total += promptTokens(s, w)
 		hits += *s.Cached
 	}
-	declared := "the declared prefix"
 	if some {
-		declared = "what its prompts have in common"
+		return commonHits(hits, expected+int64(len(timed))*w.Prompts.SharedPrefix, total)
 	}
 	share := float64(beyond) / float64(max(total, 1))
 	figures := []Compared{
-		{"most cached tokens of a request beyond " + declared, itoa(most), "at most " + itoa(cachedSlack)},
+		{"most cached tokens of a request beyond the declared prefix", itoa(most), "at most " + itoa(cachedSlack)},
 		{"share of all prompt tokens", percent(share), "at most " + percent(cachedShare)},
-	}
-	if some {
-		figures = append(figures, Compared{"cached share of the prompt tokens",
-			percent(float64(hits) / float64(max(total, 1))), "in theory " + percent(float64(expected)/float64(max(total, 1)))})
 	}
 	switch {
 	case most > cachedSlack:
-		return stale(fail("a request found "+count(most, "token")+" cached beyond "+declared+"; a cold prompt finds at most "+itoa(cachedSlack), figures...))
+		return stale(fail("a request found "+count(most, "token")+" cached beyond the declared prefix; a cold prompt finds at most "+itoa(cachedSlack), figures...))
 	case share > cachedShare:
-		return stale(fail(percent(share)+" of the prompt tokens were cached beyond "+declared+"; a cold row has at most "+percent(cachedShare), figures...))
-	case some:
-		return pass(of(hits, total, "prompt token")+" were cached where "+itoa(expected)+" came before in their repeat", figures...)
+		return stale(fail(percent(share)+" of the prompt tokens were cached; a cold row has at most "+percent(cachedShare), figures...))
 	}
 	return pass(of(beyond, total, "prompt token")+" were cached beyond the declared prefix, and no prompt was sent twice", figures...)
+}
+
+// commonHits holds the cached tokens of all requests against those that their prompts have
+// in common. Which of two requests under way together finds the other's tokens is the
+// server's to choose, but it can be only one of them: the sum does not depend on it.
+func commonHits(hits, expected, total int64) Result {
+	part := func(n int64) string { return percent(float64(n) / float64(max(total, 1))) }
+	beyond := max(0, hits-expected)
+	figures := []Compared{
+		{"share of all prompt tokens beyond what they have in common", part(beyond), "at most " + percent(cachedShare)},
+		{"cached share of the prompt tokens", part(hits), "in theory " + part(expected)},
+	}
+	if float64(beyond) > float64(cachedShare*float64(total)) {
+		return stale(fail(itoa(beyond)+" or "+part(beyond)+" of the prompt tokens were cached beyond what its prompts have in common; a cold row has at most "+percent(cachedShare), figures...))
+	}
+	return pass(of(hits, total, "prompt token")+" were cached where "+itoa(expected)+" came before in their repeat", figures...)
 }
 
 // stale says what mends a row whose prompts were there before it. bench empties no cache

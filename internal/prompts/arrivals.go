@@ -15,31 +15,19 @@ import (
 type Arrivals struct {
 	rate, burstiness float64
 	random           *rand.Rand
-	most             int // > 0: so many arrive, all at once
 	times            []time.Duration
 	now              float64 // seconds
 }
 
-// NewArrivals are the arrivals of one repeat of a row; rate is in requests a second.
+// NewArrivals are the arrivals of one repeat of a row; rate is in requests a second, and at
+// an infinite one all arrive at once.
 func NewArrivals(seed uint64, repeat int, rate, burstiness float64) *Arrivals {
 	return &Arrivals{rate: rate, burstiness: burstiness, random: source(text(seed) + "/arrivals/" + text(uint64(repeat)))}
 }
 
-// AllAtOnce are n arrivals at the very beginning, and none after them.
-func AllAtOnce(n int) *Arrivals { return &Arrivals{most: n} }
-
-// Never is when a request arrives that does not: not within any run.
-const Never = time.Duration(math.MaxInt64 / 4)
-
 // At is when the n-th request arrives, from 0, since the load began. Times never
 // decrease with n.
 func (a *Arrivals) At(n int) time.Duration {
-	if a.most > 0 {
-		if n < a.most {
-			return 0
-		}
-		return Never
-	}
 	for len(a.times) <= n {
 		if len(a.times) > 0 {
 			a.now += a.gap()
@@ -51,7 +39,7 @@ func (a *Arrivals) At(n int) time.Duration {
 
 // gap is the seconds to the next arrival.
 func (a *Arrivals) gap() float64 {
-	if math.IsInf(a.burstiness, 1) {
+	if math.IsInf(a.rate, 1) || math.IsInf(a.burstiness, 1) {
 		return 1 / a.rate
 	}
 	return gamma(a.random, a.burstiness) / (a.rate * a.burstiness)
@@ -66,16 +54,17 @@ func gamma(r *rand.Rand, shape float64) float64 {
 	if shape < 1 {
 		return gamma(r, shape+1) * stats.Exp(stats.Log(1-r.Float64())/shape)
 	}
+	// Products are rounded before they are summed, so that every machine accepts the same.
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
 	for {
 		x := r.NormFloat64()
-		v := 1 + c*x
+		v := 1 + float64(c*x)
 		if v <= 0 {
 			continue
 		}
 		v = v * v * v
-		if stats.Log(1-r.Float64()) < 0.5*x*x+d-d*v+d*stats.Log(v) {
+		if stats.Log(1-r.Float64()) < float64(0.5*x*x)+d-float64(d*v)+float64(d*stats.Log(v)) {
 			return d * v
 		}
 	}

@@ -42,9 +42,8 @@ type Replayed struct {
 	blocks        int64 // added to the numbers of its blocks
 }
 
-// Request is the seq-th of the repeat. Behind the trace's last none comes: the request is
-// one token, and its time Never.
-func (r *Replay) Request(seq int) Replayed {
+// Request is the seq-th of the repeat; ok = false behind the trace's last.
+func (r *Replay) Request(seq int) (q Replayed, ok bool) {
 	lines := r.trace.Requests
 	i := seq - r.warm
 	switch {
@@ -53,12 +52,12 @@ func (r *Replay) Request(seq int) Replayed {
 		return Replayed{
 			Input: line.Input, Output: line.Output, At: r.warmAt(seq), Reusable: line.Reusable,
 			line: line, blocks: (r.space + 1 + cycle) * r.trace.Blocks,
-		}
+		}, true
 	case i >= len(lines):
-		return Replayed{Input: 1, Output: 1, At: Never, line: &TraceRequest{Blocks: []int64{0}}}
+		return Replayed{}, false
 	}
 	line := &lines[i]
-	q := Replayed{
+	q = Replayed{
 		Input: line.Input, Output: line.Output, Delay: line.Delay, Session: line.Session, Reusable: line.Reusable,
 		line: line, blocks: r.space * r.trace.Blocks,
 	}
@@ -68,7 +67,7 @@ func (r *Replay) Request(seq int) Replayed {
 	case line.Turn == 0:
 		q.At = r.times.At(r.warm + r.place[i])
 	}
-	return q
+	return q, true
 }
 
 // warmAt is when the n-th untimed request comes: as the trace's n-th line did, and with
