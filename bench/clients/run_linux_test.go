@@ -109,7 +109,7 @@ func TestOurClientAgainstTheTruth(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatalf("%v in %q", err, text)
 	}
-	if r.Failed != "" || r.Client != "ours-ktime" || r.Asked != 4 || r.Joined < 4 || r.Held != 2 || r.Wrong > 0 || r.Uneven > 0 ||
+	if r.Failed != "" || r.Client != "ours-ktime" || r.Asked != 4 || r.Joined != 4 || r.Held != 2 || r.Wrong > 0 || r.Uneven > 0 ||
 		r.First.N != r.Joined || r.Gap.N+r.Lost != r.Joined*(answerLen-1) || r.Tokens < 4*answerLen || r.CPU <= 0 || r.Memory < 1<<20 {
 		t.Errorf("result %+v", r)
 	}
