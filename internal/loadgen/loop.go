@@ -92,9 +92,12 @@ type pacer interface {
 
 // run carries the load out.
 func (l *loop) run() {
-	// The thread is this goroutine's own and ends with it.
+	// The thread is this goroutine's own and ends with it. Arrivals are due whatever else
+	// runs; an end that is seen late only makes the next request late.
 	runtime.LockOSThread()
-	prompt()
+	if !l.r.spec.Open || !goFirst() {
+		goSoon()
+	}
 	before := cpuTime()
 	l.started = Now()
 	l.next = l.started + l.beat

@@ -224,9 +224,7 @@ func (r *ring) run() {
 	// The thread is this goroutine's own and ends with it. Where that is allowed, it
 	// goes before others: a ring that nobody empties in time loses stamps.
 	runtime.LockOSThread()
-	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
-		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
-	}, 0)
+	goFirst()
 	pause := unix.NsecToTimespec(int64(ringDrain))
 	for !r.closing.Load() {
 		_ = unix.Nanosleep(&pause, nil)

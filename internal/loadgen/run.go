@@ -50,10 +50,10 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	}
 	if ring != nil {
 		defer ring.giveBack()
-		// One more thread may run Go code, so that the loop never keeps the ring from
-		// being emptied.
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	}
+	// Two more threads may run Go code, so that nothing keeps the loop from its work, nor
+	// the ring from being emptied.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2))
 	rctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &runner{spec: spec, ctx: rctx, dialer: d, ring: ring, head: headOf(&spec)}

@@ -54,7 +54,7 @@ func (c *counter) most() int {
 	return c.max
 }
 
-func (c *counter) start(t *testing.T) *url.URL {
+func (c *counter) start(t testing.TB) *url.URL {
 	t.Helper()
 	s := httptest.NewUnstartedServer(c)
 	s.Config.ConnState = func(_ net.Conn, st http.ConnState) {

@@ -2,4 +2,6 @@
 
 package loadgen
 
-func prompt() {}
+func goFirst() bool { return false }
+
+func goSoon() {}
