@@ -97,7 +97,7 @@ func measuredRows(root string) (rows []tradeoff.Measured, faults []string) {
 			return nil
 		}
 		for i, results := range b.Judge(nil) {
-			rows = append(rows, ranked(b, i, gate.Verdict(results), withdrawn))
+			rows = append(rows, ranked(b, i, results, withdrawn))
 		}
 		return nil
 	})
@@ -108,17 +108,17 @@ func measuredRows(root string) (rows []tradeoff.Measured, faults []string) {
 }
 
 // ranked is what ranking needs of row i of a report.
-func ranked(b *rowfile.Bundle, i int, verdict string, withdrawn map[string]catalog.Withdrawal) tradeoff.Measured {
-	r := b.Rows[i].Row
+func ranked(b *rowfile.Bundle, i int, results []gate.Result, withdrawn map[string]catalog.Withdrawal) tradeoff.Measured {
+	r, verdict := b.Rows[i].Row, gate.Verdict(results)
 	if _, out := withdrawn[r.ID]; out {
 		verdict = gate.Withdrawn
 	}
 	m := tradeoff.Measured{
-		ID: r.ID, Recipe: b.Report.Recipe, Ranked: r.Workload.Ranked(),
+		ID: r.ID, Recipe: b.Report.Recipe, Ranked: r.Workload.Ranked(), QueueBound: gate.QueueBound(results),
 		ISL: r.Workload.ISL, OSL: r.Workload.OSL, Repeats: r.Workload.Repeats,
 		Verdict: verdict, PerGPU: r.Figures.OutputTokPerSecPerGPU,
 	}
-	if c := r.Workload.Load.Concurrency; c != nil {
+	if c := r.Workload.Load.Concurrency; c != nil && !r.Workload.OpenLoop() {
 		m.Concurrency = *c
 	}
 	if d := r.Figures.TPOT; d != nil && d.P50 != nil && *d.P50 > 0 {

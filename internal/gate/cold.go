@@ -144,8 +144,8 @@ func (in *Input) prompts() (Result, bool) {
 				Compared{"prompt", s.Prompt, "sent once"}), true
 		}
 		seen[s.Prompt] = int64(i)
-		if in.Corpus == nil {
-			continue
+		if in.Corpus == nil || in.Row.Workload.Prompts.Kind == row.PromptsDataset {
+			continue // a dataset's prompts are every run's: what was cached tells
 		}
 		if other, ok := in.Corpus.Prompts[s.Prompt]; ok && other != in.Row.ID {
 			return fail("a prompt of this row was also sent in row "+other,

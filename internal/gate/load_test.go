@@ -213,3 +213,17 @@ func TestUsageWithAHole(t *testing.T) {
 		timed(m)[0].OSL = num(0)
 	})
 }
+
+// A dataset's prompts are those of every run of it; what was cached tells whether they
+// were warm. Random prompts recur nowhere.
+func TestADatasetOfAnotherRow(t *testing.T) {
+	for want, o := range map[gate.Answer]rowtest.Options{gate.Pass: dataset, gate.Fail: {}} {
+		m := make1(1, o)
+		corpus := &gate.Corpus{Prompts: map[string]string{m.samples[0][9].Prompt: "0123456789ab"}}
+		for _, r := range judge(t, m.files(t), corpus)[0] {
+			if r.Gate == "cold" && r.Answer != want {
+				t.Errorf("%s: %v %s", m.report.Rows[0].Workload.Prompts.Kind, r.Answer, r.Reason)
+			}
+		}
+	}
+}

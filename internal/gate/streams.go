@@ -38,6 +38,11 @@ func queue(in *Input) Result {
 	return pass(of(least, c, "stream")+" stood between first and last content at once", figure)
 }
 
+// QueueBound says whether gate queue labelled the row so: it leaves the fronts.
+func QueueBound(results []Result) bool {
+	return slices.ContainsFunc(results, func(r Result) bool { return r.Gate == "queue" && r.Answer == Warn })
+}
+
 // denominator passes a row whose per-GPU figures are over all GPUs of all pools, the
 // same as the server holds.
 func denominator(in *Input) Result {

@@ -40,7 +40,7 @@ func (w *world) compared() []tradeoff.Measured {
 			verdict = gate.Verified
 		}
 		out = append(out, tradeoff.Measured{
-			ID: m.ID, Recipe: m.Key.String(), Ranked: m.Workload.Ranked(), ISL: m.Workload.ISL, OSL: m.Workload.OSL,
+			ID: m.ID, Recipe: m.Key.String(), Ranked: m.Workload.Ranked(), QueueBound: m.queueBound(), ISL: m.Workload.ISL, OSL: m.Workload.OSL,
 			Concurrency: m.concurrency(), Repeats: m.Workload.Repeats, Verdict: verdict,
 			PerUser: m.perUser().Value, PerGPU: m.perGPU().Value,
 		})

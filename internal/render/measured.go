@@ -73,11 +73,7 @@ func (m *measured) ranks() bool {
 func (m *measured) randomWeights() bool { return m.Report.Receipt.Weights.Source == "random" }
 
 // queueBound says whether fewer streams were served at once than were offered.
-func (m *measured) queueBound() bool {
-	return slices.ContainsFunc(m.Gates, func(g gate.Result) bool {
-		return g.Gate == "queue" && g.Answer == gate.Warn
-	})
-}
+func (m *measured) queueBound() bool { return gate.QueueBound(m.Gates) }
 
 // perUser is 1000 ÷ TPOT p50: what one user's stream gives, with its interval.
 func (m *measured) perUser() estimate {

@@ -142,7 +142,7 @@ func recipeGaps(c Catalog, id string, rows []Measured, best map[scope]leader) []
 		}
 		known = true
 		l := load{r.ISL, r.OSL, r.Concurrency}
-		if r.ranks() {
+		if r.counts() {
 			measured[l] = true
 		} else {
 			unranked[l] = true

@@ -27,6 +27,7 @@ type Measured struct {
 	ID          string
 	Recipe      string // MODEL/TARGET/STRATEGY/ENGINE
 	Ranked      bool   // its load is the one that rankings are of: row.Workload.Ranked
+	QueueBound  bool   // fewer streams were served at once than were offered: gate.QueueBound
 	ISL, OSL    int64
 	Concurrency int64
 	Repeats     int64
@@ -35,11 +36,15 @@ type Measured struct {
 	PerGPU      *float64 // output tok/s per GPU
 }
 
-// ranks says whether the row may stand in a ranking: verified, under the load that
-// rankings are of, with enough repeats for an interval.
-func (m *Measured) ranks() bool {
+// counts says whether the row is a measurement of its load that rankings accept: verified,
+// under the load that they are of, with enough repeats for an interval.
+func (m *Measured) counts() bool {
 	return m.Verdict == "verified" && m.Ranked && m.Repeats >= minRepeats
 }
+
+// ranks says whether the row may stand in a ranking or on a front: its streams were served
+// together besides.
+func (m *Measured) ranks() bool { return m.counts() && !m.QueueBound }
 
 // minRepeats is how many repeats a ranked row has.
 const minRepeats = 3

@@ -185,6 +185,31 @@ func TestGapsThatCannotWin(t *testing.T) {
 	}
 }
 
+// A queue-bound row closes its load, and leads nothing.
+func TestQueueBoundRowsLeadNothing(t *testing.T) {
+	rows := []Measured{ranked("m/t/latency/vllm", 1, 100, 100)}
+	for _, n := range []int64{4, 16, 64} {
+		m := ranked("m/t/latency/vllm", n, 1e6, 1e6)
+		m.QueueBound = true
+		rows = append(rows, m)
+	}
+	for _, g := range Gaps(known(), rows) {
+		if g.Recipe == "m/t/latency/vllm" && g.Shape == "1024:256" {
+			t.Errorf("all its loads are measured: %+v", g)
+		}
+	}
+	for _, line := range Coverage(known(), "m", rows, nil).Cells {
+		for _, cell := range line {
+			if cell.Best != nil && cell.Best.QueueBound {
+				t.Errorf("best of its cell: %+v", cell.Best)
+			}
+		}
+	}
+	if g := find(t, Gaps(known(), rows), "m/t/throughput/vllm", "1024:256"); len(g.Changes) == 0 {
+		t.Errorf("nothing can pass it: %+v", g)
+	}
+}
+
 // Only verified, sustained rows of three repeats close a gap.
 func TestGapsOfRowsThatDoNotRank(t *testing.T) {
 	for name, spoil := range map[string]func(*Measured){
