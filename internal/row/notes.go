@@ -147,9 +147,6 @@ func lengthNotes(w *Workload, c *Counts) (out []string) {
 	case TokensIDs:
 		out = append(out, "tokens counted by their ids in the chunks (the server reports no usage)")
 	}
-	if c.MultiTokenChunks > 0 {
-		out = append(out, itoa(c.MultiTokenChunks)+" of "+itoa(c.Chunks)+" chunks brought several tokens (the gap before is spread over them)")
-	}
 	return out
 }
 
