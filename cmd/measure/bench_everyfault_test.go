@@ -21,7 +21,7 @@ func TestBenchOfEveryFault(t *testing.T) {
 	healthy := map[string]want{
 		"split": {}, "comments": {}, "no-space": {}, "data-lines": {}, "crlf": {}, "cr": {}, "utf8": {}, "open-end": {},
 		"usage-last": {}, "reasoning": {}, "blank": {}, "no-cached": {},
-		"multi-token": {note: "16 of 16 chunks brought several tokens (the gap before is spread over them)"},
+		"multi-token": {note: "16 of 16 chunks held several tokens: the gap before each is spread over them"},
 		"burst":       {note: "itl_p50_ms: all tokens came in one chunk: the time between them can't be told"},
 		"no-usage":    {note: "tokens counted by chunks (the server reports no usage)"},
 		"wrong-usage": {note: "osl=9..9 of 8 asked"},
