@@ -177,6 +177,9 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), answer: cal.answer, extra: cal.notes}
 	if o.dataset != nil {
 		sw.draw = prompts.NewDraw(o.dataset)
+		if n := o.dataset.Skipped; n > 0 {
+			fmt.Fprintf(w, "measure bench: --dataset %s: without a question at the beginning, and passed over: %s\n", o.datasetFile, countOf(n, "conversation"))
+		}
 	}
 	receipt, evidence := host.Receipt(ctx, sw.ref)
 	evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)

@@ -91,9 +91,9 @@ func (o *benchOptions) declareLoad(c collector, in *inputs) {
 	})
 	c.count("max-concurrency", &o.maxConcurrency, 1, "open loop: requests under way at most; one that finds them all taken waits, and its wait is in its TTFT")
 	c.Lookup("max-concurrency").DefValue = ""
-	c.StringVar(&in.trace, "trace", "", "replay the requests of `FILE`: JSON lines of timestamp (ms), input_length, output_length and hash_ids as Mooncake publishes, session_id and delay (ms) for turns; at its own times, or at --request-rate")
+	c.StringVar(&in.trace, "trace", "", "replay the requests of `FILE`: JSON lines of timestamp (ms), input_length, output_length and hash_ids as Mooncake publishes, session_id and delay (ms) for turns, input_length being of a turn's whole prompt; at its own times, or at --request-rate")
 	c.count("trace-block", &o.traceBlock, 1, "tokens that one hash id of the trace stands for")
-	c.StringVar(&in.dataset, "dataset", "", "prompts of `FILE`: JSON lines of prompt or messages with output_len, or ShareGPT's conversations; --osl is the output length of those that state none")
+	c.StringVar(&in.dataset, "dataset", "", "prompts of `FILE`: JSON lines of prompt or messages with output_len, or ShareGPT's conversations, of which the first question is asked; --osl is the output length of those that state none")
 }
 
 // finishLoad checks what those flags say together, with the others, and reads the files.

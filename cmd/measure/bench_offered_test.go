@@ -93,7 +93,7 @@ func TestBenchRepeatsADatasetsPrompts(t *testing.T) {
 	text := fmt.Sprintf(`[{"conversations": [{"from": "human", "value": "%s"}]}, {"conversations": [{"from": "human", "value": "Hi there"}]}, {"conversations": []}]`, strings.Repeat("long ", 40))
 	code, stdout, stderr := quick(t, "--dataset", fileOf(t, "chats.json", text), "--osl", "3", "--endpoint", "/v1/chat/completions",
 		"--concurrency", "1", "--num-prompts", "6", "--repeat-prompts", "--output", prefix)
-	if code != exitOK || !strings.Contains(stdout, row.WarmNote) {
+	if code != exitOK || !strings.Contains(stdout, row.WarmNote) || !strings.Contains(stderr, "without a question at the beginning, and passed over: 1 conversation") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	b := loaded(t, prefix)
