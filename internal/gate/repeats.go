@@ -75,7 +75,7 @@ func repeats(in *Input) Result {
 		before = append(before, timed)
 	}
 	if n >= 3 {
-		return pass(itoa(n)+" repeats", figure)
+		return pass(itoa(n)+" repeats"+ofStarts(in.Row.Starts()), figure)
 	}
 	r := warning(count(n, "repeat")+": shown, and not ranked", figure)
 	r.Mend = "measure with --repeats 3; publish asks for --single otherwise"
@@ -172,4 +172,15 @@ func nearGaps(a, b []*row.Sample) (near, all int64) {
 		return 0, 0 // an engine that answers in even steps
 	}
 	return near, all
+}
+
+// ofStarts says how many starts of the server the repeats are of, where they say.
+func ofStarts(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return " of one start of the server"
+	}
+	return " over " + itoa(int64(n)) + " starts of the server"
 }

@@ -101,7 +101,8 @@ func TestRowPageOfOtherLoads(t *testing.T) {
 			"Block of the trace 16 tokens", "Trace SHA-256 "}},
 		"dataset": {text(of["dataset"], 0), []string{"median 256:32, c = 4", "Output tokens p50 32, p99 48; observed ", "Dataset SHA-256 "}},
 		"clock": {text(of["streams"], 1), []string{"The client’s own clock", "Stamps: ring", "on this host and boot, by the same build with the same stamps, 2026-11-30 10:00 UTC",
-			"64 this row’s 1.10 12.1 90.0 2.10 14.1 80.0 100,000", "Sent late, p50 µs", "Woken late, p99 µs", "CPU % of a core", "No stamp chunks", "Dropped packets"}},
+			"64 this row’s 1.10 12.1 90.0 2.10 14.1 80.0 100,000", "Sent late, p50 µs", "Woken late, p99 µs", "CPU % of a core", "No stamp chunks", "Dropped packets",
+			"All are of one start of the server"}},
 	} {
 		for _, want := range c.want {
 			if !strings.Contains(c.text, want) {

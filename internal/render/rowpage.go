@@ -42,6 +42,7 @@ type rowView struct {
 	Commands   []command
 	Repeats    []repeatView
 	RepeatHead []column
+	Starts     string // what the intervals cannot see; "" where there is none, or nobody says
 	All        []figureLine
 	Rates      []rateLine
 	Downloads  []download
@@ -158,6 +159,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		v.Six = append(v.Six, bigFigure{c.Name, c.Unit, c.figure(m, &missing)})
 	}
 	v.Repeats, v.RepeatHead = repeatViews(m, &missing)
+	v.Starts = starts(m)
 	v.Reasons = missing.Reasons()
 	v.All, v.Rates = figureLines(m)
 	return s.write(&page{
@@ -426,6 +428,18 @@ func repeatViews(m *measured, missing *letters) ([]repeatView, []column) {
 		}
 	}
 	return views, heads
+}
+
+// starts says how many starts of the server the intervals are over.
+func starts(m *measured) string {
+	switch n := m.Starts(); {
+	case n == 0 || len(m.PerRepeat) < 2:
+		return ""
+	case n == 1:
+		return "All are of one start of the server: the intervals do not see what differs between starts."
+	default:
+		return fmt.Sprintf("The intervals are over %d starts of the server.", n)
+	}
 }
 
 // figureLines give every figure of the row exactly as recorded.

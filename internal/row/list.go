@@ -1,5 +1,7 @@
 package row
 
+import "slices"
+
 // NamedDist is a latency figure with its JSON name.
 type NamedDist struct {
 	Name string
@@ -32,4 +34,20 @@ func (f *Figures) Scalars() []NamedValue {
 		{"energy_j_per_output_tok", f.EnergyPerOutputTok}, {"power_w", f.Power},
 		{"peak_memory_bytes", f.PeakMemory},
 	}
+}
+
+// Starts is how many starts of the server the repeats are of: an interval over one start
+// cannot see what differs between starts. 0 where a repeat does not say.
+func (r *Row) Starts() int {
+	var seen []string
+	for i := range r.PerRepeat {
+		at := r.PerRepeat[i].ServerStartedAt
+		if at == "" {
+			return 0
+		}
+		if !slices.Contains(seen, at) {
+			seen = append(seen, at)
+		}
+	}
+	return len(seen)
 }
