@@ -7,9 +7,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -65,7 +67,12 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err := os.MkdirAll(o.cache, 0o755); err != nil {
 		return err
 	}
+	build, err := exec.CommandContext(ctx, o.measure, "version").Output()
+	if err != nil {
+		return fmt.Errorf("%s version: %w; make measure builds it", o.measure, err)
+	}
 	var ready []*client
+	var leftOut []string
 	for _, c := range clients {
 		if !o.wants(c) {
 			continue
@@ -73,7 +80,8 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		if c.install != nil {
 			fmt.Fprintf(log, "%s: installing, where that is not done\n", c)
 			if err := c.install(ctx, o.cache); err != nil {
-				fmt.Fprintf(out, "left out: %s: %v\n", c, err)
+				leftOut = append(leftOut, fmt.Sprintf("left out: %s: %v", c, err))
+				fmt.Fprintln(log, leftOut[len(leftOut)-1])
 				continue
 			}
 		}
@@ -82,22 +90,33 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if len(ready) == 0 {
 		return fmt.Errorf("no client is left to run")
 	}
-	results, err := os.OpenFile(filepath.Join(o.cache, "results.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	tokenizer, err := writeTokenizer(filepath.Join(o.cache, "tokenizer"))
 	if err != nil {
-		return err
-	}
-	defer results.Close()
-	b := bench{options: o, log: log, results: results}
-	if b.tokenizer, err = writeTokenizer(filepath.Join(o.cache, "tokenizer")); err != nil {
 		return err
 	}
 	if err := liftFileLimit(2*slices.Max(o.levels) + 256); err != nil {
 		return err
 	}
-	for _, load := range o.loads {
-		for _, streams := range o.levels {
+	results, err := os.OpenFile(filepath.Join(o.cache, "results.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	b := bench{options: o, build: strings.TrimSpace(string(build)), tokenizer: tokenizer, log: log, results: results}
+	// What was measured until an error is worth its lines.
+	err = b.all(ctx, ready)
+	printTable(out, ready, b.rows)
+	for _, l := range leftOut {
+		fmt.Fprintln(out, l)
+	}
+	return errors.Join(err, results.Close())
+}
+
+// all runs every client under every load at every level.
+func (b *bench) all(ctx context.Context, ready []*client) error {
+	for _, load := range b.loads {
+		for _, streams := range b.levels {
 			// Interleaved: what the host does besides falls on all alike.
-			for round := range o.rounds {
+			for round := range b.rounds {
 				for i := range ready {
 					c := ready[(i+round)%len(ready)]
 					if err := b.one(ctx, c, streams, load); err != nil {
@@ -107,8 +126,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 			}
 		}
 	}
-	printTable(out, ready, b.rows)
-	return results.Close()
+	return nil
 }
 
 func parse(args []string) (*options, error) {

@@ -24,6 +24,7 @@ type result struct {
 	At       time.Time `json:"at"`
 	Client   string    `json:"client"`
 	Version  string    `json:"version,omitempty"`
+	Build    string    `json:"build"` // of this project's program, and so of the truth server
 	Streams  int       `json:"streams"`
 	Load     string    `json:"load"`
 	Cores    int       `json:"cores"`
@@ -54,6 +55,7 @@ func (r *result) perChunk(cpu float64) float64 {
 // bench gathers the runs of one call.
 type bench struct {
 	*options
+	build     string
 	tokenizer string
 	log       io.Writer
 	results   io.Writer
@@ -62,7 +64,7 @@ type bench struct {
 
 // one runs a client once. Only what no further run could get around is an error.
 func (b *bench) one(ctx context.Context, c *client, streams int, load string) error {
-	r := result{At: time.Now().UTC().Truncate(time.Second), Client: c.name, Version: c.version, Streams: streams, Load: load,
+	r := result{At: time.Now().UTC().Truncate(time.Second), Client: c.name, Version: c.version, Build: b.build, Streams: streams, Load: load,
 		Cores: runtime.NumCPU(), Asked: asked(streams)}
 	fmt.Fprintf(b.log, "%s: %d streams, %s\n", c, streams, load)
 	if err := b.measureOne(ctx, c, &r); ctx.Err() != nil {
