@@ -18,9 +18,8 @@ import (
 // speaker is a server that speaks one engine's own dialect. A word is one token, with one
 // before the first and, of a chat, seven round it; outputs are instant.
 type speaker struct {
-	about   map[string]string // what GET answers, by path
-	metrics string
-	speak   func(w http.ResponseWriter, path string, body map[string]json.RawMessage) bool // false: no such route
+	about map[string]string                                                              // what GET answers, by path
+	speak func(w http.ResponseWriter, path string, body map[string]json.RawMessage) bool // false: no such route
 }
 
 func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {

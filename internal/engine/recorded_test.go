@@ -77,7 +77,7 @@ func TestSplitAtEveryByte(t *testing.T) {
 		t.Run(c.file+c.path, func(t *testing.T) {
 			body := fixture(t, c.file)
 			atEveryByte(t, c.path, body, c.want)
-			if !bytes.Contains(body, []byte("\n\n")) {
+			if c.file != "field/error-field.sse" {
 				return
 			}
 			// An event stream's lines may end otherwise, and its reads between CR and LF.
