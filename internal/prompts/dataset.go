@@ -19,7 +19,6 @@ type Dataset struct {
 
 // Item is one prompt of a dataset: a text, or the messages of a chat.
 type Item struct {
-	Line     int       // or its place in the file's array, from 1
 	Prompt   string    // "" where there are messages
 	Messages []Message // nil where there is a text
 	Output   int64     // tokens
@@ -129,7 +128,7 @@ func (d *datasetReader) item(kind string, number int, b []byte) error {
 	if len(d.Items) == MostRequests {
 		return fmt.Errorf("%s: more than %d prompts", place, MostRequests)
 	}
-	it := Item{Line: number}
+	var it Item
 	question := true
 	if v, ok := members["conversations"]; ok {
 		it.Prompt, question = conversation(v, wrong)
@@ -292,6 +291,3 @@ func (d *Deal) Sent(n int) (again int) {
 	}
 	return max(0, n-d.fresh)
 }
-
-// Left is how many items no repeat has sent.
-func (d *Draw) Left() int { return d.left }

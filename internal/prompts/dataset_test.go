@@ -15,7 +15,7 @@ func itemsOf(t *testing.T, text string, output int64) (*Dataset, []string) {
 	}
 	var out []string
 	for _, it := range d.Items {
-		out = append(out, fmt.Sprint(it.Line, " ", it.Prompt, it.Messages, " ", it.Output))
+		out = append(out, fmt.Sprint(it.Prompt, it.Messages, " ", it.Output))
 	}
 	return d, out
 }
@@ -25,7 +25,7 @@ func TestReadDataset(t *testing.T) {
 
 {"messages": [{"role": "system", "content": ""}, {"role": "user", "content": "Hi"}], "id": 3}
 `, 9)
-	if want := []string{"1 Why?\n[] 5", "3 [{system } {user Hi}] 9"}; !slices.Equal(got, want) {
+	if want := []string{"Why?\n[] 5", "[{system } {user Hi}] 9"}; !slices.Equal(got, want) {
 		t.Errorf("read %q, want %q", got, want)
 	}
 }
@@ -38,14 +38,14 @@ func TestReadDatasetOfConversations(t *testing.T) {
  {"model": "m", "conversations": [{"from": "system", "value": "s"}, {"from": "user", "value": "Go on"}]} ]
 `
 	d, got := itemsOf(t, list, 7)
-	if want := []string{"1 Summarise: é[] 7", "4 Go on[] 7"}; !slices.Equal(got, want) || d.Skipped != 2 {
+	if want := []string{"Summarise: é[] 7", "Go on[] 7"}; !slices.Equal(got, want) || d.Skipped != 2 {
 		t.Errorf("read %q and skipped %d, want %q", got, d.Skipped, want)
 	}
 	if _, err := ReadDataset(strings.NewReader(list), 0); err == nil ||
 		err.Error() != "entry 1: no output_len, and so in 2 of 2 items; want it there, or --osl for them" {
 		t.Errorf("without a length: %v", err)
 	}
-	if _, got := itemsOf(t, `{"conversations": [{"from": "human", "value": "One a line"}], "output_len": 3}`, 0); got[0] != "1 One a line[] 3" {
+	if _, got := itemsOf(t, `{"conversations": [{"from": "human", "value": "One a line"}], "output_len": 3}`, 0); got[0] != "One a line[] 3" {
 		t.Errorf("read %q", got)
 	}
 }
@@ -108,17 +108,14 @@ func TestNoItemIsSentTwiceWhileThereAreOthers(t *testing.T) {
 			t.Errorf("%d of 8 are said to be sent again", again)
 		}
 	}
-	if draw.Left() != 4 {
-		t.Errorf("%d left, want 4", draw.Left())
-	}
 	last := draw.Deal(4, 0)
 	for seq := range 20 {
 		if p := last.Item(seq).Prompt; seen[p] != (seq >= 4) {
 			t.Errorf("place %d is %s: fresh ones come first", seq, p)
 		}
 	}
-	if again := last.Sent(10); again != 6 || draw.Left() != 0 {
-		t.Errorf("%d of 10 sent again, %d left", again, draw.Left())
+	if again := last.Sent(10); again != 6 {
+		t.Errorf("%d of 10 sent again", again)
 	}
 }
 
