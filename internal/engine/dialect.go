@@ -25,8 +25,8 @@ type route struct {
 	chat    bool     // it takes messages, and a template stands round them
 	ids     bool     // it takes a prompt as token ids
 	noEOS   bool     // it can't be asked to run on past the end token
-	nested  string   // the member that holds the sampling; "" where they stand beside the prompt
 	bare    bool     // it names no model: the server has one
+	repeats bool     // each event of an answer repeats all before it
 
 	write  func(b *body, p Prompt, o Options)
 	split  func(body []byte, most int) stream
@@ -44,13 +44,13 @@ var routes = []route{
 		end: doneMark, unit: "an event", one: "event", ender: "blank line"},
 	{path: PathChat, chat: true, write: chatBody, split: parseStream, decode: openAIEvent,
 		end: doneMark, unit: "an event", one: "event", ender: "blank line"},
-	{path: PathGenerate, engines: []string{SGLang}, ids: true, nested: "sampling_params", bare: true, write: generateBody, split: parseStream, decode: generateEvent,
+	{path: PathGenerate, engines: []string{SGLang}, ids: true, bare: true, repeats: true, write: generateBody, split: parseStream, decode: generateEvent,
 		end: doneMark, unit: "an event", one: "event", ender: "blank line"},
 	{path: PathCompletion, engines: []string{LlamaCPP}, ids: true, write: completionBody, split: parseStream, decode: completionEvent,
 		end: `its last event ("stop": true)`, unit: "an event", one: "event", ender: "blank line"},
-	{path: PathOllamaGenerate, engines: []string{Ollama}, noEOS: true, nested: "options", write: ollamaGenerateBody, split: parseLines, decode: ollamaLine,
+	{path: PathOllamaGenerate, engines: []string{Ollama}, noEOS: true, write: ollamaGenerateBody, split: parseLines, decode: ollamaLine,
 		end: `its last object ("done": true)`, unit: "a line", one: "line", ender: "newline"},
-	{path: PathOllamaChat, engines: []string{Ollama}, chat: true, noEOS: true, nested: "options", write: ollamaChatBody, split: parseLines, decode: ollamaLine,
+	{path: PathOllamaChat, engines: []string{Ollama}, chat: true, noEOS: true, write: ollamaChatBody, split: parseLines, decode: ollamaLine,
 		end: `its last object ("done": true)`, unit: "a line", one: "line", ender: "newline"},
 }
 

@@ -43,6 +43,14 @@ func (o *Options) temperature() []byte { return []byte(orElse(o.Temperature, "0"
 // out: without them a server counts less, or nothing.
 var Refusable = []string{"stream_options", "return_token_ids", "return_tokens"}
 
+// What an answer whose events repeat all before them may take: bytes of an event, those
+// of each token in it, and at most.
+const (
+	repeatedHead  = 1 << 10
+	repeatedToken = 16
+	mostRepeated  = 4 << 30
+)
+
 // Request is a request to a route. isl and osl are the lengths in tokens that are asked
 // for, a template counted in.
 func Request(path, model string, p Prompt, isl, osl int, o Options) loadgen.Call {
@@ -55,7 +63,11 @@ func Request(path, model string, p Prompt, isl, osl int, o Options) loadgen.Call
 	}
 	r.write(b, p, o)
 	sum := sha256.Sum256(asked)
-	return loadgen.Call{Path: r.path, Body: b.whole(), ISL: int64(isl), OSL: int64(osl), Prompt: hex.EncodeToString(sum[:8])}
+	c := loadgen.Call{Path: r.path, Body: b.whole(), ISL: int64(isl), OSL: int64(osl), Prompt: hex.EncodeToString(sum[:8])}
+	if r.repeats {
+		c.Bytes = min(c.OSL*(repeatedHead+repeatedToken*c.OSL), mostRepeated)
+	}
+	return c
 }
 
 // CompletionIDs is a completion of an exact prompt, as token ids.

@@ -63,3 +63,15 @@ func TestCallSaysWhatWasAskedFor(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// An answer that repeats itself in each event may take as much as that comes to.
+func TestRepeatedAnswersMayTakeMore(t *testing.T) {
+	long := Request(PathGenerate, "m", Prompt{Text: "x"}, 1, 8192, Options{})
+	// Each of 8192 events holds some 400 bytes and up to 8192 words of 8 bytes.
+	if want := int64(8192*400 + 8192*8192/2*8); long.Bytes < want {
+		t.Errorf("%d bytes for an answer of %d", long.Bytes, want)
+	}
+	if plain := Request(PathCompletions, "m", Prompt{Text: "x"}, 1, 8192, Options{}); plain.Bytes != 0 {
+		t.Errorf("%d bytes for one that does not", plain.Bytes)
+	}
+}

@@ -51,9 +51,9 @@ const headFactor = 16
 // MostChunks is how many chunks an answer of osl tokens may bring.
 func MostChunks(osl int64) int64 { return chunksPerToken*osl + chunksBeside }
 
-// limitOf is what an answer of osl tokens may take.
-func limitOf(osl int64) limit {
-	return limit{bytes: int(max(leastLimit, limitPerToken*osl)), chunks: MostChunks(osl)}
+// limitOf is what the answer to a call may take.
+func limitOf(c *Call) limit {
+	return limit{bytes: int(max(leastLimit, limitPerToken*c.OSL, c.Bytes)), chunks: MostChunks(c.OSL)}
 }
 
 // held is what it takes, in memory and put aside.
@@ -64,8 +64,8 @@ func (a *answer) inMemory() int64 { return int64(len(a.body) + len(a.marks.packe
 
 // reset makes a ready for another answer of about the last one's size, of which it keeps
 // the buffers.
-func (a *answer) reset(osl int64) {
-	*a = answer{body: a.body[:0], marks: marks{packed: a.marks.packed[:0]}, limit: limitOf(osl)}
+func (a *answer) reset(c *Call) {
+	*a = answer{body: a.body[:0], marks: marks{packed: a.marks.packed[:0]}, limit: limitOf(c)}
 }
 
 // begin takes status and header, of so many bytes.

@@ -25,7 +25,7 @@ func wire(body string) *request {
 // ask carries out one request over a transport that waits.
 func ask(t transport, f framing, q *request) (*answer, error) {
 	a := new(answer)
-	a.reset(100_000)
+	a.reset(&Call{OSL: 100_000})
 	send := func(p []byte) error {
 		for len(p) > 0 {
 			n, err := t.write(p)
@@ -311,7 +311,7 @@ var h2Good = []struct {
 func h2Fed(raw []byte, n int) (*h2, *answer, []byte, error) {
 	h, _ := newH2()
 	a := new(answer)
-	a.reset(10)
+	a.reset(&Call{OSL: 10})
 	h.begin(wire("a body"), a)
 	var replies []byte
 	at, end := int64(0), int64(0)
@@ -509,7 +509,7 @@ func TestH2ThatIsNone(t *testing.T) {
 func TestH2BodyWaitsForWindows(t *testing.T) {
 	h, _ := newH2()
 	a := new(answer)
-	a.reset(10)
+	a.reset(&Call{OSL: 10})
 	feed := func(f framesOf) []byte {
 		t.Helper()
 		raw := frames(f)

@@ -346,7 +346,7 @@ const (
 // mayTake is how many bytes the answer to a call may take. Of a prompt in words the length
 // may not be known; it has hardly more tokens than half its bytes.
 func mayTake(c Call) int64 {
-	return c.OSL*heldPerToken + max(c.ISL, int64(len(c.Body))/2)*heldPerPrompt
+	return max(c.OSL*heldPerToken, c.Bytes) + max(c.ISL, int64(len(c.Body))/2)*heldPerPrompt
 }
 
 // mayHold is how many bytes the answers of a run may take together: the lengths of its

@@ -26,6 +26,7 @@ type Call struct {
 	ISL    int64  // requested prompt length in tokens
 	OSL    int64  // requested output length in tokens
 	Prompt string // first 16 hex digits of the prompt's SHA-256
+	Bytes  int64  // that the answer may take where each chunk repeats those before it; 0: they do not
 
 	At      time.Duration // open loop: when it is enqueued, since the start of the repeat's load
 	Session int           // open loop: requests of one session follow each other in seq order; 0: of none

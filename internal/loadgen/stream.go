@@ -118,7 +118,7 @@ func (s *stream) carry(q *request) {
 	s.rec = &record{Outcome: Outcome{Seq: q.seq, Worker: s.id, Pass: q.pass, Phase: q.phase, Call: q.call, Enqueued: q.enqueued}, slot: q.slot}
 	s.l.records = append(s.l.records, s.rec)
 	s.heard = 0
-	s.a.reset(q.call.OSL)
+	s.a.reset(&q.call)
 	s.ensure(func(err error) {
 		switch {
 		case s.q != q: // ended meanwhile
