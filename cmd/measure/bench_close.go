@@ -53,7 +53,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		line := tableRow{
 			shape: shape{r.Workload.ISL, r.Workload.OSL}, load: loadColumn(&r.Workload),
 			outputTokPerS: r.Figures.OutputTokPerSec, roof: ofRoof(out.report.AsItWas, r),
-			verdict: gate.Verdict(results),
+			verdict: gate.Verdict(results), height: height(&r.Workload),
 		}
 		if d := r.Figures.TTFT; d != nil {
 			line.ttft = d.P50
@@ -80,6 +80,18 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		verdicts = append(verdicts, line.verdict)
 		lag.add(line.shape.String()+" "+loadWords(&r.Workload), &out.evidence[i+1], out.samples[i])
 		lines = append(lines, line)
+	}
+	if s.o.slo != nil {
+		// A search goes to and fro; a reader looks for the load at which it turns.
+		place := map[shape]int{}
+		for i, l := range lines {
+			if _, seen := place[l.shape]; !seen {
+				place[l.shape] = i
+			}
+		}
+		slices.SortStableFunc(lines, func(a, b tableRow) int {
+			return cmp.Or(cmp.Compare(place[a.shape], place[b.shape]), cmp.Compare(a.height, b.height))
+		})
 	}
 	fmt.Fprintln(w)
 	writeTable(w, lines)

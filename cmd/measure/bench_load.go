@@ -207,6 +207,15 @@ func loadColumn(w *row.Workload) string {
 	}
 }
 
+// height is how high a load is: streams, or requests a second; 0 at a trace's own times.
+func height(w *row.Workload) float64 {
+	if w.Load.RequestRate != nil {
+		v, _ := parseRate(*w.Load.RequestRate)
+		return v
+	}
+	return float64(*w.Load.Concurrency)
+}
+
 // loadWords is the load among words.
 func loadWords(w *row.Workload) string {
 	if w.Load.RequestRate == nil {

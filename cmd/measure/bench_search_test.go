@@ -153,6 +153,9 @@ func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 	if tried(rows) != "1,2,4,3" || !a.Met || *a.Load.Concurrency != 3 || *a.Above.Concurrency != 4 || a.Load.Row != rows[3].ID || a.Open || a.Broken != "" {
 		t.Errorf("tried %s: %+v", tried(rows), a)
 	}
+	if at := strings.Index(stderr, "\n16:2   3 "); at < 0 || at < strings.Index(stderr, "\n16:2   2 ") || at > strings.Index(stderr, "\n16:2   4 ") {
+		t.Errorf("the table does not rise by load:\n%s", stderr)
+	}
 	seeds := map[string]bool{}
 	for _, r := range rows {
 		seeds[r.Workload.Seed] = true

@@ -13,7 +13,8 @@ import (
 // tableRow is one line of the table that closes a run; a nil prints as —.
 type tableRow struct {
 	shape         shape
-	load          string // streams, or how the requests of an open loop come
+	height        float64 // of the load: streams, or requests a second
+	load          string  // streams, or how the requests of an open loop come
 	ttft          *float64
 	itl50, itl99  *float64
 	outputTokPerS *float64
