@@ -273,7 +273,7 @@ func (s *sweep) closedGates(r *row.Report) []string {
 	add(r.Recipe != "" && len(r.Receipt.Engine.Arguments) == 0, "label ("+cmp.Or(unread["engine.arguments"], "the server's arguments are unknown")+")")
 	add(r.Client.Selftest == nil, "client (no selftest)")
 	add(s.answer != nil && s.answer.ISL == nil, "lengths and counted (the server reports no usage)")
-	add(s.answer != nil && s.answer.Cached == nil && s.srv.metrics == "", "cold (the server tells of cached tokens neither in its usage nor in /metrics)")
+	add(s.answer != nil && s.answer.Cached == nil && (s.srv.metrics == "" || !row.CountsHits(s.srv.engine)), "cold (the server tells of cached tokens neither in its usage nor in /metrics)")
 	add(len(r.Receipt.Devices) == 0, "host ("+cmp.Or(unread["devices"], "no device could be read here")+")")
 	return closed
 }

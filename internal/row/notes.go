@@ -37,6 +37,9 @@ func Notes(r *Row, seed SeedColumns, stamps string) []string {
 	return out
 }
 
+// usualEndpoint needs no note.
+const usualEndpoint = "/v1/completions"
+
 // plainNotes follow from the workload and the cached tokens.
 func plainNotes(r *Row) []string {
 	w := &r.Workload
@@ -63,6 +66,9 @@ func plainNotes(r *Row) []string {
 		n = append(n, "shared_prefix="+itoa(w.Prompts.SharedPrefix))
 	}
 	n = append(n, "protocol="+w.Protocol)
+	if w.Endpoint != "" && w.Endpoint != usualEndpoint {
+		n = append(n, "endpoint="+w.Endpoint)
+	}
 	n = append(n, openNotes(w)...)
 	switch {
 	case w.Requests != nil:

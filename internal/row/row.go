@@ -184,7 +184,7 @@ const (
 type Workload struct {
 	Kind      string            `json:"kind"` // text
 	Protocol  string            `json:"protocol"`
-	Endpoint  string            `json:"endpoint"` // /v1/completions or /v1/chat/completions
+	Endpoint  string            `json:"endpoint"` // the route, such as /v1/completions or /generate
 	ISL       int64             `json:"isl"`
 	OSL       int64             `json:"osl"`
 	Load      Load              `json:"load"`

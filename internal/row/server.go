@@ -103,6 +103,16 @@ func ServerFrom(ev *Evidence) Server {
 	return Server{}
 }
 
+// CountsHits says whether an engine's metrics count the prompt tokens that its cache
+// served; of one that is not known they may.
+func CountsHits(engine string) bool {
+	switch engine {
+	case "llamacpp", "ollama", "tgi", "trtllm", "lmdeploy":
+		return false
+	}
+	return true
+}
+
 // with is the memory in use with so many tokens in the cache: the weights and their
 // share of the pool. Nil where the server did not say how large these are.
 func (p *MemoryPool) with(tokens float64) *int64 {
