@@ -265,15 +265,13 @@ func (o *benchOptions) offer(w *row.Workload, p *planned) {
 	case o.duration > 0:
 		seconds := int64(o.duration.Seconds())
 		w.DurationS = &seconds
+		return
+	case o.trace != nil:
+		n = o.traced()
 	case o.requests > 0:
 		n = o.requests
-		fallthrough
-	default:
-		if o.trace != nil {
-			n = o.traced()
-		}
-		w.Requests = &n
 	}
+	w.Requests = &n
 }
 
 // connections is how many a row opens before its clock starts.

@@ -312,3 +312,18 @@ func TestBenchExamplesRun(t *testing.T) {
 		t.Errorf("%d examples found in the help", ran)
 	}
 }
+
+// How long a dataset's prompts are only the server can say: where it does not, no length
+// stands in its place.
+func TestBenchOfADatasetWhoseServerCountsNothing(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	f := &fake{models: []string{"m"}, noUsage: true}
+	code, stdout, stderr := quick(t, "--base-url", f.start(t).URL, "--dataset", fileOf(t, "asked.jsonl", questions(20)), "--concurrency", "1", "--num-prompts", "3", "--warmup", "1")
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	r := records(t, stdout)[0]
+	if r["isl"] != "" || r["osl"] == "" || !strings.Contains(r["notes"], "; isl: the server does not say osl p50=") {
+		t.Errorf("row %v", r)
+	}
+}

@@ -12,7 +12,7 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 func TestNotesBeginWithTheSeedsWords(t *testing.T) {
-	w := row.Workload{Protocol: row.Passes, Prompts: row.Prompts{State: row.Cold}, Warmup: 2, Repeats: 1}
+	w := row.Workload{Protocol: row.Passes, Load: row.Load{Concurrency: ptr(int64(4))}, Prompts: row.Prompts{State: row.Cold}, Warmup: 2, Repeats: 1}
 	r := row.Row{Workload: w, Missing: map[string]string{"itl_decode_ms.p99": "99 samples; needs 100"}}
 	got := strings.Join(notes(&r, row.SeedColumns{ITLP50: ptr(4.0)}, "", []string{simulatedNote}), "; ")
 	if !strings.HasPrefix(got, "prompts=cold (a fresh prompt every iteration; prefill_tok_s prices prompt ingest); protocol=passes; ") {

@@ -60,7 +60,11 @@ func plainNotes(r *Row) []string {
 		n = append(n, "sessions="+itoa(*w.Sessions))
 	}
 	if l := w.Lengths; l != nil {
-		n = append(n, "isl p50="+itoa(l.ISLP50)+" p99="+itoa(l.ISLP99)+" osl p50="+itoa(l.OSLP50)+" p99="+itoa(l.OSLP99))
+		isl := "isl p50=" + itoa(l.ISLP50) + " p99=" + itoa(l.ISLP99)
+		if l.ISLP50 == 0 {
+			isl = "isl: the server does not say"
+		}
+		n = append(n, isl+" osl p50="+itoa(l.OSLP50)+" p99="+itoa(l.OSLP99))
 	}
 	if w.Prompts.SharedPrefix > 0 {
 		n = append(n, "shared_prefix="+itoa(w.Prompts.SharedPrefix))
