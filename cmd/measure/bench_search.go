@@ -190,7 +190,7 @@ func (s *search) words() string {
 	if s.climbs[0].rates {
 		load = "rate of requests"
 	}
-	return "a search of " + strings.Join(of, ",") + " for the highest " + load + " with " + strings.ReplaceAll(sloWords(s.o.slo), ",", " and ")
+	return "a search of " + strings.Join(of, ",") + " for the highest " + load + " with " + strings.ReplaceAll(row.LimitWords(s.o.slo), ",", " and ")
 }
 
 func (s *search) answers() []sloAnswer {

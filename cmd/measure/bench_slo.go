@@ -4,101 +4,24 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"rowproof/internal/row"
 	"rowproof/internal/tradeoff"
 )
 
-// What a limit may be of, by the names that metrics have.
-var (
-	sloFigures = []string{"ttft", "ttfa", "itl", "tpot", "e2e"}
-	sloPoints  = []string{"p50", "p90", "p95", "p99", "mean"}
-	permilles  = []int{500, 900, 950, 990, row.Mean}
-)
-
 // declareSLO adds the flag that turns a sweep into a search.
 func (o *benchOptions) declareSLO(c collector) {
 	c.add("slo", "", "LIMITS", "search for the highest concurrency, or --request-rate, that meets every limit, such as ttft_p99<500ms,itl_p99<50ms; exit 4 when none does", func(s string) string {
-		limits, wrong := parseSLO(s)
+		limits, wrong := row.ParseLimits(s)
 		if wrong != nil {
-			return "limits such as ttft_p99<500ms,itl_p99<50ms, none twice: " + strings.Join(sloFigures, ", ") + " by " + strings.Join(sloPoints, ", ") +
+			return "limits such as ttft_p99<500ms,itl_p99<50ms, none twice: " + strings.Join(row.LimitFigures, ", ") + " by " + strings.Join(row.LimitPoints, ", ") +
 				", below a time in ms or s; " + strings.Join(wrong, "; ")
 		}
 		o.slo = limits
 		return ""
 	})
-}
-
-// parseSLO reads "ttft_p99<500ms,itl_p50<0.05s"; wrong says of each part that is no
-// limit what is the matter with it.
-func parseSLO(s string) (limits []row.Limit, wrong []string) {
-	seen := map[string]bool{}
-	for part := range strings.SplitSeq(s, ",") {
-		part = strings.TrimSpace(part)
-		l, ok := parseLimit(part)
-		name := limitName(l)
-		switch {
-		case !ok:
-			wrong = append(wrong, strconv.Quote(part)+" is no limit")
-		case seen[name] && !slices.Contains(wrong, name+" stands twice"):
-			wrong = append(wrong, name+" stands twice")
-		}
-		seen[name] = true
-		limits = append(limits, l)
-	}
-	return limits, wrong
-}
-
-func parseLimit(s string) (l row.Limit, ok bool) {
-	name, most, found := strings.Cut(s, "<")
-	figure, point, parted := strings.Cut(strings.TrimSpace(name), "_")
-	at := slices.Index(sloPoints, point)
-	if !found || !parted || at < 0 || !slices.Contains(sloFigures, figure) {
-		return l, false
-	}
-	most = strings.TrimSpace(strings.TrimPrefix(most, "=")) // a limit is what may just be reached
-	scale := 1.0
-	text, ok := strings.CutSuffix(most, "ms")
-	if !ok {
-		text, ok = strings.CutSuffix(most, "s")
-		scale = 1000
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	l = row.Limit{Figure: figure + "_ms", Permille: permilles[at], Max: v * scale}
-	return l, ok && err == nil && v > 0 && !math.IsInf(l.Max, 0)
-}
-
-// limitName is ttft_p99 of a limit on it.
-func limitName(l row.Limit) string { return pointName(l, l.Permille) }
-
-func pointName(l row.Limit, permille int) string {
-	at := slices.Index(permilles, permille)
-	if at < 0 {
-		return ""
-	}
-	return strings.TrimSuffix(l.Figure, "_ms") + "_" + sloPoints[at]
-}
-
-// sloWords is how limits are written.
-func sloWords(limits []row.Limit) string {
-	out := make([]string, len(limits))
-	for i, l := range limits {
-		out[i] = limitName(l) + "<" + msWords(l.Max)
-	}
-	return strings.Join(out, ",")
-}
-
-// msWords is a time to four digits, without an exponent.
-func msWords(ms float64) string {
-	v, err := strconv.ParseFloat(strconv.FormatFloat(ms, 'g', 4, 64), 64)
-	if err != nil {
-		v = ms
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64) + "ms"
 }
 
 // sloSamples is how many requests a row must time for the percentiles that limits ask of
@@ -132,7 +55,7 @@ func (o *benchOptions) finishSLO(given func(string) bool, wrong func(string, ...
 	}
 	for _, l := range o.slo {
 		if one := slices.IndexFunc(o.shapes, func(s shape) bool { return s.osl == 1 }); one >= 0 && (l.Figure == "itl_ms" || l.Figure == "tpot_ms") {
-			wrong("--slo %s with shape %s: want outputs of two tokens or more: one has no gap", limitName(l), o.shapes[one])
+			wrong("--slo %s with shape %s: want outputs of two tokens or more: one has no gap", l.Name(), o.shapes[one])
 		}
 	}
 	o.leastRequests = sloSamples(o.slo)
@@ -144,16 +67,16 @@ func heldWords(f *row.Figures, missing map[string]string, limits []row.Limit) (m
 	met = true
 	for _, h := range tradeoff.Hold(f, limits) {
 		met = met && h.Met
-		name := pointName(h.Limit, h.Permille)
+		name := row.Limit{Figure: h.Limit.Figure, Permille: h.Permille}.Name()
 		switch {
 		case h.Found == nil:
-			why := cmp.Or(missing[h.Limit.Figure+"."+strings.TrimPrefix(limitName(h.Limit), strings.TrimSuffix(h.Limit.Figure, "_ms")+"_")], missing[h.Limit.Figure], "not measured")
-			words = append(words, limitName(h.Limit)+" is unknown ("+why+")")
+			why := cmp.Or(missing[h.Limit.Figure+"."+strings.TrimPrefix(h.Limit.Name(), strings.TrimSuffix(h.Limit.Figure, "_ms")+"_")], missing[h.Limit.Figure], "not measured")
+			words = append(words, h.Limit.Name()+" is unknown ("+why+")")
 			continue
 		case !h.Known():
-			name += " (too few samples for " + limitName(h.Limit) + ")"
+			name += " (too few samples for " + h.Limit.Name() + ")"
 		}
-		text := name + " " + msWords(*h.Found)
+		text := name + " " + row.TimeWords(*h.Found)
 		if !h.Met {
 			text += fmt.Sprintf(", %.3g%% over", 100*h.Over())
 		}
@@ -193,7 +116,7 @@ type sloStep struct {
 
 // answer says what a climb found.
 func (c *climb) answer(limits []row.Limit) sloAnswer {
-	a := sloAnswer{Of: c.name, Limits: sloWords(limits), Open: c.open, Broken: c.broken}
+	a := sloAnswer{Of: c.name, Limits: row.LimitWords(limits), Open: c.open, Broken: c.broken}
 	for i := range c.steps {
 		s := &c.steps[i]
 		switch {

@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -174,5 +175,32 @@ func TestLaddersOverRates(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A run that was asked to hold limits has its goodput on its rows' pages.
+func TestRowPageTellsGoodput(t *testing.T) {
+	root := newRoot(t)
+	r, samples, evidence := rowtest.Report(1, rowtest.Options{Cells: []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 4}}})
+	half := strconv.FormatInt(int64(*r.Rows[0].Figures.TTFT.P50), 10) // about half of them meet it
+	slo := "ttft_p99<" + half + "ms,itl_p99<60ms"
+	r.Tool.Command = []string{"measure", "bench", "--slo", slo}
+	rowtest.Seal(r, samples, evidence)
+	if _, err := rowtest.Write(root, r, samples, evidence); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := build(t, root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &r.Rows[0].Workload
+	limits, _ := row.ParseLimits(slo)
+	g := row.Goodput(w, samples[0], limits)
+	if g.Met == 0 || g.Met == g.Of {
+		t.Fatalf("%+v tells nothing", g)
+	}
+	want := "within " + slo + ": " + strconv.FormatInt(g.Met, 10) + " of " + strconv.FormatInt(g.Of, 10) + " requests met every limit"
+	if text := words(read(t, out, "r", r.Rows[0].ID, "index.html")); !strings.Contains(text, want) {
+		t.Errorf("the page does not say %q", want)
 	}
 }

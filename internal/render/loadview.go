@@ -198,6 +198,47 @@ func cacheFacts(c *row.Counts) []fact {
 	return []fact{{Name: "Cache hits, in theory", Text: share(*c.CommonTokens) + ": what prompts have in common with earlier ones of their repeat"}, measured}
 }
 
+// statedLimits are those that the run was asked to hold its rows to, by --slo; nil where
+// none were.
+func statedLimits(command []string) []row.Limit {
+	for i, arg := range command {
+		text, ok := strings.CutPrefix(arg, "--slo=")
+		if !ok && arg == "--slo" && i+1 < len(command) {
+			text, ok = command[i+1], true
+		}
+		if !ok {
+			continue
+		}
+		if limits, wrong := row.ParseLimits(text); wrong == nil {
+			return limits
+		}
+	}
+	return nil
+}
+
+// goodputFact is how many requests a second met every limit that the run was asked to
+// hold; none where it was asked for none.
+func goodputFact(m *measured, samples []row.Sample) []fact {
+	limits := statedLimits(m.Report.Tool.Command)
+	if limits == nil || samples == nil {
+		return nil
+	}
+	within := "within " + row.LimitWords(limits)
+	g := row.Goodput(&m.Workload, samples, limits)
+	if g.PerSec == nil {
+		return []fact{{Name: "Goodput", Text: "—", Note: within + ": " + g.Missing}}
+	}
+	text := format.Quantity(format.Prose(*g.PerSec), "requests/s")
+	if i := g.Interval; i != nil {
+		text += " (" + format.NewColumn("", []float64{*g.PerSec}).Interval(i[0], i[1]) + ")"
+	}
+	text += " " + within + ": " + format.Count(g.Met) + " of " + format.Plural(int(g.Of), "request", "requests") + " met every limit"
+	if g.Untold > 0 {
+		text += ", of " + format.Count(g.Untold) + " it cannot be told"
+	}
+	return []fact{{Name: "Goodput", Text: text}}
+}
+
 // kindsOf are the ladders of some rows of one shape, the usual load first, then those of
 // streams before those of rates.
 func kindsOf(rows []*measured) []ladderKind {

@@ -129,7 +129,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		Notes:     s.notes(m),
 		Gauge:     s.decodeGauge(m, "roof"),
 		Histogram: histogram(m, samples),
-		Offered:   offeredFacts(m),
+		Offered:   append(offeredFacts(m), goodputFact(m, samples)...),
 		Client:    newClientView(m, samples, ev),
 		Gates:     gateViews(m.Gates),
 		Labels:    labels(m.Report),

@@ -6,16 +6,6 @@ import (
 	"rowproof/internal/stats"
 )
 
-// Limit is the most that a latency may be in ms: TTFT p99 ≤ 200 ms.
-type Limit struct {
-	Figure   string // "ttft_ms", "ttfa_ms", "itl_ms", "tpot_ms" or "e2e_ms"
-	Permille int    // 500, 900, 950, 990 or Mean
-	Max      float64
-}
-
-// Mean in place of a limit's permille asks for the mean.
-const Mean = 0
-
 // Good is how many requests a second met every limit.
 type Good struct {
 	PerSec   *float64  // nil with a reason in Missing
@@ -29,9 +19,9 @@ type Good struct {
 
 // Goodput counts the requests that request_s counts, and keeps those that met every
 // limit by themselves: of TTFT, E2E and TPOT a request has one, whatever the percentile;
-// of its gaps the percentile, or the mean, counts where it has enough of them, else the greatest. A
-// request of one token has no TPOT and no gap to be over. Without limits it is
-// request_s.
+// of its gaps the percentile or the mean counts, or where it has too few of them for that
+// the greatest. A request of one token has no TPOT and no gap to be over. Without limits
+// it is request_s.
 func Goodput(w *Workload, samples []Sample, limits []Limit) Good {
 	var out Good
 	var rates []float64
