@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -110,19 +111,29 @@ func start(b testing.TB, cfg simulator.Config, truth string) (base *url.URL, sto
 // by stamps, streams and with a busy loop on each core. It reports ITL and TTFT errors
 // in µs, CPU a chunk and the peak of memory.
 func BenchmarkClient(b *testing.B) {
+	const gap = 20 * time.Millisecond
 	for _, stamps := range []string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead} {
-		for _, streams := range []int{64, 256, 1024} {
+		for _, streams := range []int{1, 64, 256, 1024} {
 			for _, busy := range []int{0, runtime.NumCPU()} {
 				name := fmt.Sprintf("%s/streams=%d/busy=%d", stamps, streams, busy)
-				b.Run(name, func(b *testing.B) { client(b, stamps, streams, 128, busy) })
+				b.Run(name, func(b *testing.B) { client(b, stamps, streams, 128, gap, busy) })
 			}
 		}
 	}
-	b.Run("ring/streams=1024/tokens=1024", func(b *testing.B) { client(b, loadgen.StampsRing, 1024, 1024, 0) })
+	b.Run("ring/streams=1024/tokens=1024", func(b *testing.B) { client(b, loadgen.StampsRing, 1024, 1024, gap, 0) })
 }
 
-func client(b *testing.B, stamps string, streams, tokens, busy int) {
-	const gap = 20 * time.Millisecond
+// BenchmarkChunks is how many chunks a second pass without one that lacks its stamp, as
+// fast as the server writes them.
+func BenchmarkChunks(b *testing.B) {
+	for _, gap := range []time.Duration{20 * time.Millisecond, 10 * time.Millisecond, 5 * time.Millisecond} {
+		b.Run(fmt.Sprintf("gap=%v", gap), func(b *testing.B) {
+			client(b, loadgen.StampsRing, 1024, int(4*time.Second/gap), gap, 0)
+		})
+	}
+}
+
+func client(b *testing.B, stamps string, streams, tokens int, gap time.Duration, busy int) {
 	for range busy {
 		spin := exec.Command(os.Args[0], "spin")
 		if err := spin.Start(); err != nil {
@@ -141,6 +152,7 @@ func client(b *testing.B, stamps string, streams, tokens, busy int) {
 		cfg.Prefill, cfg.PrefillPerToken = gap/time.Duration(streams), 0
 		truthPath := filepath.Join(b.TempDir(), "truth.jsonl")
 		base, stop := start(b, cfg, truthPath)
+		debug.FreeOSMemory()
 		os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins here
 		before := cpuTime()
 		c, err := loadgen.Run(context.Background(), loadgen.Spec{
@@ -161,6 +173,7 @@ func client(b *testing.B, stamps string, streams, tokens, busy int) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		var first, last int64 // chunks left between them
 		for i, s := range samples {
 			o := &c.Outcomes[i]
 			if err := o.Load(); err != nil {
@@ -178,7 +191,13 @@ func client(b *testing.B, stamps string, streams, tokens, busy int) {
 				}
 			}
 			chunks += tokens
+			if first == 0 || t.Sent[0] < first {
+				first = t.Sent[0]
+			}
+			last = max(last, t.Sent[tokens-1])
 		}
+		b.ReportMetric(float64(streams*tokens)/(float64(last-first)/1e9), "chunks/s")
+		b.ReportMetric(float64(c.Stats.Drops), "drops")
 		for _, note := range c.Notes {
 			b.Log(note)
 		}

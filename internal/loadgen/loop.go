@@ -281,8 +281,8 @@ func (l *loop) pull() (q *request, more bool) {
 
 // weigh ends the run when its answers take more than they may.
 func (l *loop) weigh() {
-	if l.total > manyBytes || l.store.spills {
-		l.r.thrift()
+	if len(l.late)%64 == 1 {
+		l.r.pace()
 	}
 	if l.total <= l.r.mayHold() || l.halted {
 		return

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,25 +17,21 @@ import (
 	"rowproof/internal/row"
 )
 
-// A token comes in a chunk of about this size; so many bytes are worth thrift.
-const (
-	bytesPerToken = 256
-	manyBytes     = 64 << 20
-)
+// A token comes in a chunk of about this size.
+const bytesPerToken = 256
 
 // runner is one Run under way.
 type runner struct {
-	spec    Spec
-	ctx     context.Context // ends with the run
-	dialer  *dialer
-	ring    *ring // nil: stamps come with the reads
-	loop    *loop
-	head    []byte // of every request, up to its path's end and from there on
-	queue   chan *request
-	asked   atomic.Int64 // bytes that the answers to what was built may take
-	thrifty bool
-	percent int  // of garbage to live memory, before thrift
-	blind   bool // there was a ring, and it saw nothing
+	spec                   Spec
+	ctx                    context.Context // ends with the run
+	dialer                 *dialer
+	ring                   *ring // nil: stamps come with the reads
+	loop                   *loop
+	head                   []byte // of every request, up to its path's end and from there on
+	queue                  chan *request
+	asked                  atomic.Int64 // bytes that the answers to what was built may take
+	percent, percentBefore int          // of garbage to live memory; 0: as it was
+	blind                  bool         // there was a ring, and it saw nothing
 }
 
 // Run offers one repeat's load and returns what came back. When ctx ends, it returns
@@ -64,15 +61,13 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	// Requests first: a server closes connections that stand idle for some seconds.
 	builder := r.build()
 	defer builder.Wait()
-	defer r.waste()
-	if r.asked.Load() > manyBytes*heldPerToken/bytesPerToken {
-		r.thrift()
-	}
+	defer r.unpace()
 	defer cancel()
 	if err := r.loop.dialAll(); err != nil {
 		return nil, err
 	}
 	r.lookAtRing()
+	r.pace()
 
 	steps := d.clocks.steps.Load()
 	unwatch := r.loop.watch(ctx)
@@ -318,20 +313,30 @@ func (r *runner) request(seq int) *request {
 	return q
 }
 
-// thrift collects garbage early. What is captured is kept to the end: waiting until as
-// much again is garbage would double the memory. A collection costs little: bytes hold
-// no pointers.
-func (r *runner) thrift() {
-	if !r.thrifty {
-		r.thrifty = true
-		r.percent = debug.SetGCPercent(25)
+// mayWaste is how much garbage may gather before it is collected. A collection holds up
+// the threads that look after connections and ring, so it is to be seldom; and what is
+// captured is kept to the end, so waiting until as much again is garbage would double the
+// memory.
+const mayWaste = 20 << 20
+
+// pace sets the collector's pace by the memory that is in use.
+func (r *runner) pace() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	percent := int(min(1000, max(10, 100*mayWaste/max(1, live[0].Value.Uint64()))))
+	if 4*percent > 3*r.percent && 4*percent < 5*r.percent {
+		return
 	}
+	if was := debug.SetGCPercent(percent); r.percent == 0 {
+		r.percentBefore = was
+	}
+	r.percent = percent
 }
 
-// waste undoes thrift.
-func (r *runner) waste() {
-	if r.thrifty {
-		debug.SetGCPercent(r.percent)
+// unpace leaves the collector as it was.
+func (r *runner) unpace() {
+	if r.percent != 0 {
+		debug.SetGCPercent(r.percentBefore)
 	}
 }
 
