@@ -182,7 +182,7 @@ func TestLaddersOverRates(t *testing.T) {
 func TestRowPageTellsGoodput(t *testing.T) {
 	root := newRoot(t)
 	r, samples, evidence := rowtest.Report(1, rowtest.Options{Cells: []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 4}}})
-	half := strconv.FormatInt(int64(*r.Rows[0].Figures.TTFT.P50), 10) // about half of them meet it
+	half := strconv.FormatFloat(*r.Rows[0].Figures.TTFT.P50, 'f', 2, 64) // about half of them meet it
 	slo := "ttft_p99<" + half + "ms,itl_p99<60ms"
 	r.Tool.Command = []string{"measure", "bench", "--slo", slo}
 	rowtest.Seal(r, samples, evidence)
