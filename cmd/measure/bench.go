@@ -43,8 +43,8 @@ func bench(ctx context.Context, args []string, s streams) int {
 	s.out, s.err = &cleanWriter{s.out, &o.secrets}, &cleanWriter{s.err, &o.secrets}
 	code, err := runBench(ctx, o, s)
 	switch r := new(refusal); {
-	case ctx.Err() != nil:
-		fmt.Fprintln(s.err, "measure bench: interrupted; finished rows are kept")
+	case ctx.Err() != nil && code != exitInterrupted:
+		fmt.Fprintln(s.err, "measure bench: interrupted before the first row")
 		return exitInterrupted
 	case errors.As(err, &r):
 		fmt.Fprintf(s.err, "measure bench: %s\n", r.text)
@@ -105,8 +105,10 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		}
 	}
 	switch {
+	case ctx.Err() != nil && broken == nil:
+		return exitInterrupted, refuse(exitInterrupted, "interrupted; finished rows are kept")
 	case ctx.Err() != nil:
-		return exitInterrupted, ctx.Err()
+		return exitInterrupted, refuse(exitInterrupted, "interrupted; %v", broken)
 	case broken != nil:
 		return exitFailed, broken
 	case len(answers) > 0:

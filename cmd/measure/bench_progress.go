@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -203,16 +204,24 @@ func (p *progress) repeat(x planned, repeat int, so loadgen.Progress, began time
 	p.draw(p.worked+part*effort(x), text)
 }
 
+// tighter writes a line in fewer columns.
+var tighter = strings.NewReplacer("about ", "~", " requests", "", " request", "", " of ", "/", " rows, ", " rows ", " row, ", " row ", " at ", " ")
+
 // draw shows the rows done, the time so far, the time left by the pace so far, and the
-// row in hand. What a terminal has no room for is cut: a line that wraps cannot be taken
-// away.
+// row in hand. What a terminal has no room for is written shorter, and then cut: a line
+// that wraps cannot be taken away.
 func (p *progress) draw(worked float64, what string) {
 	if p.width == nil {
 		return
 	}
 	spent := p.now().Sub(p.started).Truncate(time.Second)
-	line := []rune(fmt.Sprintf("%s, %s%s; %s", p.place(), spent, p.left(worked), what))
-	if room := p.width() - 1; len(line) > room {
+	room := p.width() - 1
+	text := fmt.Sprintf("%s, %s%s; %s", p.place(), spent, p.left(worked), what)
+	if utf8.RuneCountInString(text) > room {
+		text = tighter.Replace(text)
+	}
+	line := []rune(text)
+	if len(line) > room {
 		line = append(line[:max(0, room-1)], '…')
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s", string(line))

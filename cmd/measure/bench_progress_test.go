@@ -46,11 +46,17 @@ func TestProgressCountsRepeats(t *testing.T) {
 		last = left
 	}
 	// What is longer than the terminal is wide would wrap, and stay.
-	shown.Reset()
-	p.width = func() int { return 20 }
-	p.begin(plan[0])
-	if got := shown.String(); got != "\r\x1b[K0 of 1 row, 1m0s; …" {
-		t.Errorf("on 20 columns it reads %q", got)
+	for columns, want := range map[int]string{
+		40: "\r\x1b[K0 of 1 row, 1m0s; 10:100 at c=1",
+		30: "\r\x1b[K0/1 row 1m0s; 10:100 c=1",
+		16: "\r\x1b[K0/1 row 1m0s; …",
+	} {
+		shown.Reset()
+		p.width = func() int { return columns }
+		p.begin(plan[0])
+		if got := shown.String(); got != want {
+			t.Errorf("on %d columns it reads %q", columns, got)
+		}
 	}
 	p.end(plan[0], &row.Row{})
 	if p.done != 1 || p.worked != p.work {
