@@ -55,7 +55,7 @@ func TestBenchSendsADatasetsPromptsOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for i, d := range b.Rows {
 		w := &d.Row.Workload
-		passes(t, b, i, "schema", "recompute", "complete", "lengths", "cold", "warm", "little")
+		passes(t, b, i, "schema", "recompute", "complete", "lengths", "cold", "warm")
 		for _, s := range d.Samples {
 			if seen[s.Prompt] {
 				t.Errorf("row %d sends a prompt again", i)
@@ -204,17 +204,22 @@ func TestBenchBoundsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// sooner is talk with its requests a few milliseconds apart, as far as the answers allow.
-func sooner() string {
-	return strings.NewReplacer(" 400,", " 150,", " 800,", " 300,", " 1300,", " 700,").Replace(talk)
-}
+// turns asks what talk does one after the other, so that each finds what those before it
+// left in the cache, however slow the host is.
+const turns = `{"timestamp": 0, "session_id": "a", "input_length": 200, "output_length": 6, "hash_ids": [0, 1, 2, 3]}
+{"session_id": "a", "delay": 20, "input_length": 150, "output_length": 4, "hash_ids": [0, 1, 4]}
+{"session_id": "a", "input_length": 192, "output_length": 5, "hash_ids": [0, 1, 5]}
+{"session_id": "a", "delay": 50, "input_length": 320, "output_length": 3, "hash_ids": [0, 1, 5, 6, 7]}
+{"session_id": "a", "delay": 0.5, "input_length": 90, "output_length": 8}
+`
 
-// What a prefix cache serves of a trace is what the trace says, request by request, the
-// warm-up's with blocks of their own among them. Behind a chat's template, whose end parts
-// the last block from what another prompt has there, it is a block of the cache less.
+// What a prefix cache serves of a trace is what the trace says, request by request. Behind
+// a chat's template, whose end parts the last block from what another prompt has there, it
+// is a block of the cache less.
 func TestBenchReplaysATrace(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
-	file := fileOf(t, "talk.jsonl", sooner())
+	file := fileOf(t, "turns.jsonl", turns)
+	delays := []int64{0, 20_000, 0, 50_000, 500}
 	for endpoint, short := range map[string]int64{"/v1/completions": 0, "/v1/chat/completions": 16} {
 		prefix := filepath.Join(t.TempDir(), "run")
 		code, stdout, stderr := quick(t, "--trace", file, "--trace-block", "64", "--warmup", "1", "--repeats", "2", "--endpoint", endpoint, "--output", prefix)
@@ -232,24 +237,26 @@ func TestBenchReplaysATrace(t *testing.T) {
 		if !strings.Contains(stdout, row.TraceNote+"; trace=") || !strings.Contains(stdout, want) {
 			t.Errorf("%s: printed %s", endpoint, stdout)
 		}
-		var turn1 *row.Sample
+		var before *row.Sample
 		for i := range samples {
 			s := &samples[i]
+			if s.Phase != row.PhaseTimed {
+				continue
+			}
 			want := *s.WantCached
 			if want == 192 {
 				want -= short
 			}
-			if s.Cached == nil || *s.Cached != want || *s.OSL != asked(s.WantOSL, r.Workload.OSL) {
+			if *s.Cached != want || *s.OSL != asked(s.WantOSL, r.Workload.OSL) || s.Session != 1 {
 				t.Errorf("%s: request %d of repeat %d found %d tokens cached, %d were in common", endpoint, s.I, s.Repeat, *s.Cached, *s.WantCached)
 			}
-			if s.Session == 0 {
-				continue
+			turn := s.I - r.Workload.Warmup
+			if turn > 0 {
+				if last, _ := before.LastContent(); s.Enqueued < last+delays[turn] {
+					t.Errorf("%s: turn %d came %d µs after the one before it ended", endpoint, turn, s.Enqueued-last)
+				}
 			}
-			if s.Cached != nil && *s.Cached == 128 {
-				turn1 = s
-			} else if last, _ := turn1.LastContent(); s.Enqueued < last+50_000 {
-				t.Errorf("%s: the second turn came %d µs after the first ended", endpoint, s.Enqueued-last)
-			}
+			before = s
 		}
 	}
 }
