@@ -85,6 +85,11 @@ func TestSpoiledRowsAreNotVerified(t *testing.T) {
 		}
 		m.samples[0] = kept
 	})
+	plant(t, plain, "client", gate.Unjudged, "before enqueued", func(m *made) {
+		for _, s := range timed(m) {
+			s.Enqueued = s.Sent + 5000 // 5 ms off each TTFT
+		}
+	})
 	plant(t, plain, "repeats", gate.Pass, "3 repeats of one start of the server", func(*made) {})
 	plant(t, plain, "repeats", gate.Pass, "3 repeats over 2 starts of the server", func(m *made) {
 		m.evidence[1].Capture[2].ServerStartedAt = "2026-11-30T12:30:00Z"

@@ -191,9 +191,9 @@ func (c *clients) capture() {
 	}
 	numbers, _ := in.repeatSamples()
 	for _, n := range numbers {
-		k := in.captureOf(n)
-		if k == nil {
-			c.miss("what the capture of repeat "+itoa(n)+" says of itself", "")
+		k, one := in.captureOf(n)
+		if !one {
+			c.miss("what the capture of repeat "+itoa(n)+" says of itself, once", "")
 			continue
 		}
 		if k.Stamps != in.Report.Client.Stamps {
@@ -214,13 +214,14 @@ func (c *clients) capture() {
 	}
 }
 
-func (in *Input) captureOf(repeat int64) *row.CaptureStats {
+// captureOf is what the capture of a repeat says of itself, ok where it does so once.
+func (in *Input) captureOf(repeat int64) (of *row.CaptureStats, ok bool) {
 	for i := range in.Evidence.Capture {
 		if k := &in.Evidence.Capture[i]; k.Repeat == repeat {
-			return k
+			of, ok = k, of == nil
 		}
 	}
-	return nil
+	return of, ok
 }
 
 // lost holds the chunks without a stamp: those that the samples show, and those that
@@ -243,7 +244,7 @@ func (c *clients) lost() {
 		for i := range c.in.Evidence.Capture {
 			k := &c.in.Evidence.Capture[i]
 			counted += max(k.Unstamped, 0)
-			drops += k.Drops
+			drops += max(k.Drops, 0)
 		}
 	}
 	all := max(shown, counted, drops)
@@ -309,7 +310,7 @@ func (c *clients) dispatch() {
 	numbers, _ := in.repeatSamples()
 	for _, n := range numbers {
 		d, told := late[n]
-		if k := in.captureOf(n); k != nil {
+		if k, ok := in.captureOf(n); ok {
 			d.P50, d.P99, told = max(d.P50, k.DispatchP50), max(d.P99, k.DispatchP99), true
 		}
 		if told {

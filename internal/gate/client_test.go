@@ -70,6 +70,9 @@ func TestASelftestOfAnother(t *testing.T) {
 	plant(t, o, "client", gate.Unjudged, "missing what the capture of repeat 2 says of itself", func(m *made) {
 		m.evidence[1].Capture = m.evidence[1].Capture[:2]
 	})
+	plant(t, o, "client", gate.Unjudged, "missing what the capture of repeat 1 says of itself, once", func(m *made) {
+		m.evidence[1].Capture = append(m.evidence[1].Capture, m.evidence[1].Capture[1])
+	})
 }
 
 // What was lost counts by whichever says more: the samples, or the capture.
@@ -81,6 +84,9 @@ func TestLostStamps(t *testing.T) {
 		}
 	})
 	plant(t, ring, "client", gate.Fail, "the capture lost 500 stamps of", func(m *made) { m.evidence[1].Capture[1].Unstamped = 500 })
+	plant(t, ring, "client", gate.Fail, "the packet ring dropped 500 packets", func(m *made) {
+		m.evidence[1].Capture[1].Drops, m.evidence[1].Capture[2].Drops = 500, -500
+	})
 	plant(t, ring, "client", gate.Fail, "the packet ring dropped 500 packets", func(m *made) { m.evidence[1].Capture[1].Drops = 500 })
 	plant(t, ring, "client", gate.Pass, "small", func(m *made) {
 		m.evidence[1].Capture[1].Drops, m.evidence[1].Capture[1].Unstamped = 2, 2
