@@ -224,6 +224,7 @@ type writer struct {
 
 	now     []byte // what try is to write
 	n       int
+	at      int64 // when the latest write began
 	err     error
 	attempt func(fd uintptr) bool // try, bound once
 
@@ -243,6 +244,9 @@ func newWriter(conn net.Conn) (*writer, error) {
 }
 
 func (w *writer) try(fd uintptr) bool {
+	if w.at == 0 {
+		w.at = now() // as near to the kernel as can be
+	}
 	w.n, w.err = syscall.Write(int(fd), w.now)
 	return true // never wait here: other streams are due
 }
@@ -254,7 +258,9 @@ func (w *writer) write(b []byte) error {
 	if w.failed != nil {
 		return w.failed
 	}
+	w.at = 0
 	if w.backlog != nil {
+		w.at = now()
 		w.backlog = append(w.backlog, b...)
 		return nil
 	}
