@@ -88,8 +88,10 @@ func TestInterruptedRowIsKeptInPart(t *testing.T) {
 	}
 }
 
-// Each of the two signals ends a run in order, and a second one at once.
+// Each of the two signals ends a run in order, and a second one at once: there is a
+// request under way that will never be answered.
 func TestSignalsEndARun(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
 	for name, signals := range map[string][]os.Signal{
 		"Ctrl-C":             {os.Interrupt},
 		"SIGTERM":            {syscall.SIGTERM},
@@ -97,9 +99,20 @@ func TestSignalsEndARun(t *testing.T) {
 		"Ctrl-C and SIGTERM": {os.Interrupt, syscall.SIGTERM},
 	} {
 		t.Run(name, func(t *testing.T) {
+			asked, end := make(chan bool, 1), make(chan bool)
+			f := &fake{models: []string{"m"}, fail: func(_ int, q *request) (int, string) {
+				if q.tokens == 21 {
+					asked <- true
+					<-end
+				}
+				return 0, ""
+			}}
+			server := f.start(t)
+			t.Cleanup(func() { close(end) })
 			prefix := filepath.Join(t.TempDir(), "run")
-			cmd, stdout, stderr := process(t, endless(prefix)...)
+			cmd, stdout, stderr := process(t, "bench", "--base-url", server.URL, "--cells", "20:2,21:2", "--concurrency", "1", "--warmup", "0", "--stamps", "read", "--output", prefix)
 			firstRow(t, stdout)
+			<-asked
 			if err := cmd.Process.Signal(signals[0]); err != nil {
 				t.Fatal(err)
 			}
