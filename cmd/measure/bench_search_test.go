@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,19 +167,37 @@ func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 	}
 }
 
+// rowsSeen is a standard output that acts once so many lines were printed.
+type rowsSeen struct {
+	lines int
+	act   func()
+}
+
+func (w *rowsSeen) Write(b []byte) (int, error) {
+	n := bytes.Count(b, []byte("\n"))
+	if w.lines -= n; w.lines <= 0 && w.lines+n > 0 {
+		w.act()
+	}
+	return len(b), nil
+}
+
 // A load at which rows fail is a load that misses; a server that is gone is no answer.
 func TestSearchAndFailures(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	f := &fake{models: []string{"m"}}
-	f.fail = func(n int, _ *request) (int, string) {
-		if n > 50 {
+	var busy atomic.Bool
+	f.fail = func(int, *request) (int, string) {
+		if busy.Load() {
 			return 503, "busy"
 		}
 		return 0, ""
 	}
 	server := f.start(t)
 	args := []string{"--base-url", server.URL, "--cells", "20:3", "--warmup", "0", "--num-prompts", "16", "--slo", "e2e_p50<60s", "--concurrency", "1,2,4,8"}
-	code, _, stderr := quick(t, args...)
+	stdout := rowsSeen{lines: 3, act: func() { busy.Store(true) }} // the header, c=1 and c=2
+	var told bytes.Buffer
+	code := run(t.Context(), slices.Concat([]string{"bench"}, args, []string{"--stamps", "read"}), nil, &stdout, &told)
+	stderr := told.String()
 	if code != exitOK || !strings.Contains(stderr, "is c=2: e2e_p50 ") || !strings.Contains(stderr, "c=3, does not: its row failed: ") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}

@@ -78,11 +78,17 @@ func heldWords(f *row.Figures, missing map[string]string, limits []row.Limit) (m
 		}
 		text := name + " " + row.TimeWords(*h.Found)
 		if !h.Met {
-			text += fmt.Sprintf(", %.3g%% over", 100*h.Over())
+			text += ", " + overWords(h.Over()) + " over"
 		}
 		words = append(words, text)
 	}
 	return met, words
+}
+
+// overWords is a share in percent, in few digits.
+func overWords(share float64) string {
+	percent := 100 * share
+	return sameDecimals([]*float64{&percent})[0] + "%"
 }
 
 // sloAnswer is what a search of one shape found, as --json prints it.
@@ -181,7 +187,8 @@ func (s *sloStep) tell() string {
 	}
 	text := strings.Join(s.Held, ", ")
 	if s.Goodput != nil && s.Requests != nil {
-		text += fmt.Sprintf("; goodput %.4g of %.4g requests/s", *s.Goodput, *s.Requests)
+		rates := sameDecimals([]*float64{s.Goodput, s.Requests})
+		text += "; goodput " + rates[0] + " of " + rates[1] + " requests/s"
 	}
 	return text
 }
