@@ -48,7 +48,7 @@ func (o *benchOptions) describeDataset(w *row.Workload) {
 }
 
 // enough says that a dataset has too few prompts for a run, or "": each is sent once, by
-// the warm-up, the timed requests and those that keep the streams full behind them.
+// the warm-up, the timed requests and those that keep streams full behind them.
 func (o *benchOptions) enough() string {
 	if o.dataset == nil || o.repeatPrompts {
 		return ""
@@ -77,8 +77,8 @@ func untimed(p *planned) int64 {
 	return p.workload.Warmup * p.concurrency
 }
 
-// datasetRequests are prompts of a dataset, each of which a run sends once while there
-// are others.
+// datasetRequests are prompts of a dataset. A run sends each once, and where there are no
+// more the load ends; a row of warm prompts sends all of them over and over.
 type datasetRequests struct {
 	srv     *server
 	p       *planned
@@ -97,10 +97,10 @@ func (r *datasetRequests) build(repeat int) func(int) loadgen.Call {
 	deal := draw.Deal(r.p.seed, repeat)
 	r.deals = append(r.deals, deal)
 	return func(seq int) loadgen.Call {
-		if r.p.ends(seq) {
+		it := r.item(deal, seq)
+		if it == nil || r.p.ends(seq) {
 			return loadgen.Call{}
 		}
-		it := deal.Item(seq)
 		p := engine.Prompt{Text: it.Prompt}
 		for _, m := range it.Messages {
 			p.Messages = append(p.Messages, engine.Message{Role: m.Role, Content: m.Content})
@@ -113,15 +113,29 @@ func (r *datasetRequests) build(repeat int) func(int) loadgen.Call {
 	}
 }
 
+// item is the seq-th prompt of a repeat; nil where there are no more.
+func (r *datasetRequests) item(deal *prompts.Deal, seq int) *prompts.Item {
+	switch {
+	case r.p.workload.Prompts.State == row.Warm:
+		return deal.Item(seq % deal.Len())
+	case seq >= deal.Len():
+		return nil
+	}
+	return deal.Item(seq)
+}
+
 func (r *datasetRequests) asked(repeat int, samples []row.Sample) (notes []string) {
-	deal, last := r.deals[repeat], int64(-1)
+	deal, sent := r.deals[repeat], 0
 	for i := range samples {
 		s := &samples[i]
-		s.WantOSL = &deal.Item(int(s.I)).Output
-		last = max(last, s.I)
+		s.WantOSL = &r.item(deal, int(s.I)).Output
+		sent = max(sent, int(s.I)+1)
 	}
-	if again := deal.Sent(int(last) + 1); again > 0 && r.p.workload.Prompts.State == row.Cold {
-		notes = append(notes, fmt.Sprintf("the dataset ran out: %s sent again", countOf(again, "prompt")))
+	if r.p.workload.Prompts.State == row.Warm {
+		return nil
+	}
+	if deal.Sent(sent); sent == deal.Len() {
+		notes = append(notes, fmt.Sprintf("the dataset has no prompt left: %d were sent in repeat %d", sent, repeat))
 	}
 	return notes
 }

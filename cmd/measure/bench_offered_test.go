@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,6 +84,24 @@ func asked(own *int64, all int64) int64 {
 		return *own
 	}
 	return all
+}
+
+// No prompt is sent twice to make up for those that a dataset lacks: its load ends, and
+// the row says so.
+func TestBenchOfADatasetThatRunsOut(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	prefix := filepath.Join(t.TempDir(), "run")
+	code, _, stderr := quick(t, "--dataset", fileOf(t, "asked.jsonl", questions(9)), "--concurrency", "2", "--duration", "60s", "--repeats", "2", "--output", prefix)
+	if code != exitFailed {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	b := loaded(t, prefix)
+	r := b.Rows[0].Row
+	if r.Status != row.StatusError || r.Reason != "stopped after 1 of 2 repeats: load: there is no request to send" ||
+		!slices.Contains(r.Notes, "the dataset has no prompt left: 9 were sent in repeat 0") || len(b.Rows[0].Samples) != 9 {
+		t.Errorf("%s: %s; notes %q", r.Status, r.Reason, r.Notes)
+	}
+	passes(t, b, 0, "schema", "recompute", "cold")
 }
 
 // A dataset that is smaller than the run is sent again where that was asked for, and its

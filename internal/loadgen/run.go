@@ -59,7 +59,11 @@ func Run(ctx context.Context, spec Spec) (*Capture, error) {
 	}
 	defer r.loop.close()
 	// Requests first: a server closes connections that stand idle for some seconds.
-	builder := r.build()
+	first := r.request(0)
+	if first == nil {
+		return nil, errors.New("load: there is no request to send")
+	}
+	builder := r.build(first)
 	defer builder.Wait()
 	defer r.unpace()
 	defer cancel()
@@ -261,9 +265,8 @@ func (r *runner) planned() int {
 
 // build starts building requests in order, and returns once as many are ready as are
 // planned or as a bounded amount of memory holds. The rest follow during the run.
-func (r *runner) build() *sync.WaitGroup {
+func (r *runner) build(first *request) *sync.WaitGroup {
 	const most, beside = 64 << 20, 512 // bytes of all, and of one beside what is written
-	first := r.request(0)
 	room := max(2*r.spec.Concurrency, most/(len(first.wire)+beside))
 	ahead := r.planned()
 	if ahead == 0 {

@@ -240,54 +240,42 @@ func conversation(v json.RawMessage, wrong func(string, ...any)) (question strin
 	return "", false
 }
 
-// Draw takes the items of a dataset in an order of a seed's, none twice in a run as long
-// as there are enough.
+// Draw takes the items of a dataset in an order of a seed's, none twice in a run.
 type Draw struct {
 	items []Item
 	taken []bool
-	left  int
 }
 
 // NewDraw is a run's draw from a dataset.
-func NewDraw(d *Dataset) *Draw {
-	return &Draw{items: d.Items, taken: make([]bool, len(d.Items)), left: len(d.Items)}
-}
+func NewDraw(d *Dataset) *Draw { return &Draw{items: d.Items, taken: make([]bool, len(d.Items))} }
 
 // Deal orders what no repeat has sent so far for the next one.
 func (d *Draw) Deal(seed uint64, repeat int) *Deal {
 	r := source(text(seed) + "/dataset/" + strconv.Itoa(repeat))
-	deal := &Deal{draw: d, fresh: d.left}
-	var again []int
+	deal := &Deal{draw: d}
 	for _, i := range r.Perm(len(d.items)) {
-		if d.taken[i] {
-			again = append(again, i)
-		} else {
+		if !d.taken[i] {
 			deal.order = append(deal.order, i)
 		}
 	}
-	deal.order = append(deal.order, again...)
 	return deal
 }
 
-// Deal is the order of the items of one repeat: fresh ones first, then, where they do not
-// suffice, those that were sent before.
+// Deal is the order of the items of one repeat.
 type Deal struct {
 	draw  *Draw
 	order []int
-	fresh int // so many at its head
 }
+
+// Len is how many items there are for the repeat.
+func (d *Deal) Len() int { return len(d.order) }
 
 // Item is the seq-th of the repeat.
-func (d *Deal) Item(seq int) *Item {
-	return &d.draw.items[d.order[seq%len(d.order)]]
-}
+func (d *Deal) Item(seq int) *Item { return &d.draw.items[d.order[seq]] }
 
-// Sent takes the first n items of the repeat out of those that are left, and says how
-// many of the n had been sent before.
-func (d *Deal) Sent(n int) (again int) {
-	for _, i := range d.order[:min(n, d.fresh)] {
+// Sent takes the first n items of the repeat out of those that are left.
+func (d *Deal) Sent(n int) {
+	for _, i := range d.order[:n] {
 		d.draw.taken[i] = true
-		d.draw.left--
 	}
-	return max(0, n-d.fresh)
 }
