@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -202,5 +203,19 @@ func TestRowPageTellsGoodput(t *testing.T) {
 	want := "within " + slo + ": " + strconv.FormatInt(g.Met, 10) + " of " + strconv.FormatInt(g.Of, 10) + " requests met every limit"
 	if text := words(read(t, out, "r", r.Rows[0].ID, "index.html")); !strings.Contains(text, want) {
 		t.Errorf("the page does not say %q", want)
+	}
+}
+
+// What only some servers tell stands with the rest of what they said.
+func TestServerFacts(t *testing.T) {
+	rate, reasoning := 88.57, int64(60)
+	var text []string
+	for _, f := range serverFacts(&row.Server{Clock: &row.Clock{PrefillTokPerSec: &rate}}, &row.Counts{Reasoning: &reasoning}, nil) {
+		text = append(text, f.Name+" "+strings.ReplaceAll(f.Text, "\u00a0", " "))
+	}
+	for _, want := range []string{"Reasoning 60 tokens of the output", "By the server's own clock prefill 88.6 tok/s"} {
+		if !slices.Contains(text, want) {
+			t.Errorf("no %q among %q", want, text)
+		}
 	}
 }

@@ -374,10 +374,30 @@ func serverFacts(sv *row.Server, c *row.Counts, notes []string) []fact {
 	if sv.KVUsageMax != nil {
 		facts = append(facts, fact{Name: "KV cache used at most", Text: format.Percent(*sv.KVUsageMax)})
 	}
+	if c.Reasoning != nil {
+		facts = append(facts, fact{Name: "Reasoning", Text: format.Plural(int(*c.Reasoning), "token", "tokens") + " of the output"})
+	}
+	if sv.Clock != nil {
+		facts = append(facts, fact{Name: "By the server's own clock", Text: clockWords(sv.Clock)})
+	}
 	if len(notes) > 0 {
 		facts = append(facts, fact{Name: "Notes", Text: strings.Join(notes, "; "), Long: true})
 	}
 	return facts
+}
+
+// clockWords are the figures that the server's own clock gives.
+func clockWords(c *row.Clock) string {
+	var words []string
+	for _, w := range []struct {
+		name, unit string
+		value      *float64
+	}{{"prefill", "tok/s", c.PrefillTokPerSec}, {"decode", "tok/s", c.DecodeTokPerSec}, {"whole request, loading left out", "ms", c.TotalLessLoad}} {
+		if w.value != nil {
+			words = append(words, w.name+" "+format.Quantity(format.Prose(*w.value), w.unit))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // repeatViews are the row's repeats beside each other.
