@@ -2,7 +2,6 @@ package prompts
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,12 +97,8 @@ func (d *datasetReader) read(f *file) error {
 	return nil
 }
 
-// firstByte is the next byte that is no space; it stays unread. A byte order mark is
-// passed over.
+// firstByte is the next byte that is no space; it stays unread.
 func firstByte(r *bufio.Reader) (byte, error) {
-	if mark, err := r.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		_, _ = r.Discard(len(mark))
-	}
 	for {
 		b, err := r.ReadByte()
 		if err != nil {

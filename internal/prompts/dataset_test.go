@@ -71,11 +71,12 @@ line 4: messages[2]: found "5"; want a JSON object
 line 5: found "[]"; want a JSON object
 line 6: conversations[0]: want from and value, both texts
 line 7: conversations "5"; want a list of {from, value}`,
-		`[{"prompt": "a"}, 5, {]`: "entry 2: found \"5\"; want a JSON object\nthe file: entry 3 is no JSON: invalid character ']' looking for beginning of object key string",
-		`[{"prompt": "a"}`:        "the file: the array does not end",
-		`[{"prompt": "a"}] {}`:    `the file: '{' after the array; want nothing`,
-		"[]":                      `the file: no prompt; want lines such as {"prompt": "Why is the sky blue?", "output_len": 128}`,
-		" \n":                     "the file: EOF",
+		`[{"prompt": "a"}, 5, {]`:   "entry 2: found \"5\"; want a JSON object\nthe file: entry 3 is no JSON: invalid character ']' looking for beginning of object key string",
+		`[{"prompt": "a"}`:          "the file: the array does not end",
+		`[{"prompt": "a"}] {}`:      `the file: '{' after the array; want nothing`,
+		"{\"prompt\": \"caf\xe9\"}": "line 1: no UTF-8; want a text in it",
+		"[]":                        `the file: no prompt; want lines such as {"prompt": "Why is the sky blue?", "output_len": 128}`,
+		" \n":                       "the file: EOF",
 		`{"conversations": [{"from":"gpt","value":"a"}]}`: `the file: no prompt; want lines such as {"prompt": "Why is the sky blue?", "output_len": 128}`,
 	} {
 		if _, err := ReadDataset(strings.NewReader(text), 4); err == nil || err.Error() != want {

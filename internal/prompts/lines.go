@@ -21,6 +21,9 @@ const (
 	MostTokens   = 1 << 24 // of one prompt or one output
 )
 
+// byteOrderMark begins a text that some editors wrote; it is none of its content.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // file reads a file of requests once, bounded, and hashes it on the way.
 type file struct {
 	*bufio.Reader
@@ -32,6 +35,9 @@ type file struct {
 func newFile(r io.Reader) *file {
 	f := &file{sum: sha256.New(), left: LargestFile, from: r}
 	f.Reader = bufio.NewReaderSize(readerFunc(f.take), 1<<16)
+	if mark, err := f.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = f.Discard(len(mark)) // just peeked at
+	}
 	return f
 }
 

@@ -41,6 +41,9 @@ func (p *problems) err() error {
 // object is the members of one JSON object. A name that stands twice is an error: its
 // two values would be two requests.
 func object(b []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(b) {
+		return nil, errors.New("no UTF-8; want a text in it")
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, fmt.Errorf("found %s; want a JSON object", shown(b))

@@ -28,6 +28,9 @@ func traceOf(t *testing.T, text string, block int64) *Trace {
 }
 
 func TestReadTrace(t *testing.T) {
+	if tr := traceOf(t, "\ufeff"+talk, 4); len(tr.Requests) != 4 {
+		t.Errorf("%d requests behind a byte order mark", len(tr.Requests))
+	}
 	tr := traceOf(t, talk, 4)
 	type line struct {
 		line                    int
