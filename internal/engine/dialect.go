@@ -28,30 +28,39 @@ type route struct {
 	bare    bool     // it names no model: the server has one
 	repeats bool     // each event of an answer repeats all before it
 
-	write  func(b *body, p Prompt, o Options)
-	split  func(body []byte, most int) stream
-	decode func(r *reading, data []byte) says
+	write   func(b *body, p Prompt, o Options)
+	framing *framing
+	decode  func(r *reading, data []byte) says
+	end     string // what ends a whole answer
+}
 
-	end   string // what ends a whole answer
-	unit  string // what an answer is made of, with its article
-	one   string // the same without
+// framing is how an answer is taken apart, and what to call its parts.
+type framing struct {
+	split func(body []byte, most int) stream
+	part  string
+	a     string // the article of part
 	ender string // what stands after each
 }
 
+var (
+	eventStream = &framing{split: parseStream, a: "an", part: "event", ender: "blank line"}
+	jsonLines   = &framing{split: parseLines, a: "a", part: "line", ender: "newline"}
+)
+
 // routes in the order that help shows them.
 var routes = []route{
-	{path: PathCompletions, ids: true, write: completionsBody, split: parseStream, decode: openAIEvent,
-		end: doneMark, unit: "an event", one: "event", ender: "blank line"},
-	{path: PathChat, chat: true, write: chatBody, split: parseStream, decode: openAIEvent,
-		end: doneMark, unit: "an event", one: "event", ender: "blank line"},
-	{path: PathGenerate, engines: []string{SGLang}, ids: true, bare: true, repeats: true, write: generateBody, split: parseStream, decode: generateEvent,
-		end: doneMark, unit: "an event", one: "event", ender: "blank line"},
-	{path: PathCompletion, engines: []string{LlamaCPP}, ids: true, write: completionBody, split: parseStream, decode: completionEvent,
-		end: `its last event ("stop": true)`, unit: "an event", one: "event", ender: "blank line"},
-	{path: PathOllamaGenerate, engines: []string{Ollama}, noEOS: true, write: ollamaGenerateBody, split: parseLines, decode: ollamaLine,
-		end: `its last object ("done": true)`, unit: "a line", one: "line", ender: "newline"},
-	{path: PathOllamaChat, engines: []string{Ollama}, chat: true, noEOS: true, write: ollamaChatBody, split: parseLines, decode: ollamaLine,
-		end: `its last object ("done": true)`, unit: "a line", one: "line", ender: "newline"},
+	{path: PathCompletions, ids: true,
+		write: completionsBody, framing: eventStream, decode: openAIEvent, end: doneMark},
+	{path: PathChat, chat: true,
+		write: chatBody, framing: eventStream, decode: openAIEvent, end: doneMark},
+	{path: PathGenerate, engines: []string{SGLang}, ids: true, bare: true, repeats: true,
+		write: generateBody, framing: eventStream, decode: generateEvent, end: doneMark},
+	{path: PathCompletion, engines: []string{LlamaCPP}, ids: true,
+		write: completionBody, framing: eventStream, decode: completionEvent, end: `its last event ("stop": true)`},
+	{path: PathOllamaGenerate, engines: []string{Ollama}, noEOS: true,
+		write: ollamaGenerateBody, framing: jsonLines, decode: ollamaLine, end: `its last object ("done": true)`},
+	{path: PathOllamaChat, engines: []string{Ollama}, chat: true, noEOS: true,
+		write: ollamaChatBody, framing: jsonLines, decode: ollamaLine, end: `its last object ("done": true)`},
 }
 
 // routeOf is the route of a path; of one that nobody knows, that of completions.

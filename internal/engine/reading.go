@@ -74,7 +74,7 @@ func read(o *loadgen.Outcome) *reading {
 	}
 	d := routeOf(o.Call.Path)
 	most := loadgen.MostChunks(o.Call.OSL)
-	s := d.split(o.Body, int(most))
+	s := d.framing.split(o.Body, int(most))
 	if s.more {
 		r.failure = "the answer passed " + itoa(most) + " events: 4 for each token asked for and 1024 beside"
 		return r
@@ -107,7 +107,7 @@ func (r *reading) events(o *loadgen.Outcome, d *route, s stream) (done bool, why
 	list := s.events
 	why = "ended without " + d.end
 	if s.cut && s.open == nil {
-		why = "ended inside " + d.unit
+		why = "ended inside " + d.framing.a + " " + d.framing.part
 	}
 	if s.open != nil {
 		// The body ended before what ends an event. What is whole may still be read.
@@ -115,9 +115,9 @@ func (r *reading) events(o *loadgen.Outcome, d *route, s stream) (done bool, why
 		switch {
 		case string(data) == doneMark, json.Valid(data):
 			list = append(slices.Clip(list), *s.open)
-			why += ", and without the " + d.ender + " after its last " + d.one
+			why += ", and without the " + d.framing.ender + " after its last " + d.framing.part
 		default:
-			why = "ended inside " + d.unit
+			why = "ended inside " + d.framing.a + " " + d.framing.part
 		}
 	}
 

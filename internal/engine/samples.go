@@ -25,10 +25,10 @@ const mostKinds = 5
 // whole µs. It also puts the exact number of content chunks under another's stamp, and
 // without one, in place of the capture's own upper bounds, and adds to its notes.
 //
-// How many tokens a chunk holds comes from the token ids in it, else from the growth
-// of a usage that every chunk carries. Where the server gives neither, a chunk counts
-// as one token; if its usage then says another sum, the sample says so in its reason
-// and keeps both. ISL and OSL come from usage alone.
+// How many tokens a chunk holds comes from the token ids in it, else from the growth of
+// a count that every chunk carries. Where the server gives neither, a chunk counts as one
+// token; if the server then counts another sum, the sample says so in its reason and keeps
+// both. ISL and OSL are the server's own counts.
 func Samples(c *loadgen.Capture) []row.Sample {
 	size := c.Stats.SpilledBytes
 	for i := range c.Outcomes {
