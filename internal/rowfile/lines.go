@@ -126,6 +126,8 @@ func validSample(s *row.Sample) error {
 		{"isl", s.ISL, mostTokens}, {"osl", s.OSL, mostTokens}, {"cached", s.Cached, mostTokens},
 		{"usage_total", s.UsageTotal, 2 * mostTokens}, {"chunks", s.Chunks, mostTokens}, {"tokens", s.Tokens, mostTokens},
 		{"first", s.First, longestTime}, {"last", s.Last, longestTime}, {"reasoning", s.Reasoning, mostTokens},
+		{"want_isl", s.WantISL, mostTokens}, {"want_osl", s.WantOSL, mostTokens}, {"want_cached", s.WantCached, mostTokens},
+		{"session", &s.Session, longestTime},
 	} {
 		if c.v != nil && (*c.v < 0 || *c.v > c.most) {
 			return fmt.Errorf("%s: expected 0 to %d, found %d", c.name, c.most, *c.v)

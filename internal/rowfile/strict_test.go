@@ -147,6 +147,8 @@ func TestBadSamples(t *testing.T) {
 		good + strings.Replace(good, `"i":7`, `"i":7,"i":8`, 1):                      `key "i" stands twice`,
 		good + strings.Replace(good, `"i":7`, `"eye":7`, 1):                          `unknown field "eye"`,
 		good + strings.Replace(good, `"osl":2`, `"osl":-2`, 1):                       "osl: expected 0 to 16777216, found -2",
+		good + strings.Replace(good, `"osl":2`, `"osl":2,"want_cached":-1`, 1):       "want_cached: expected 0 to 16777216, found -1",
+		good + strings.Replace(good, `"osl":2`, `"osl":2,"session":-1`, 1):           "session: expected 0 to 1099511627776, found -1",
 		good + strings.Replace(good, `"enqueued":0`, `"enqueued":90`, 1):             "sent 41 before enqueued 90",
 		good + strings.Replace(good, `"ok"`, `"fine"`, 1):                            `status: expected ok or error, found "fine"`,
 		good + strings.Replace(good, `"n":[1,1]`, `"n":[1,99999999999]`, 1):          "n[1]: expected 0 to 16777216 tokens, found 99999999999",
