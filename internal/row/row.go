@@ -191,10 +191,10 @@ type Workload struct {
 	Prompts   Prompts           `json:"prompts"`
 	Sampling  Sampling          `json:"sampling"`
 	ExtraBody map[string]string `json:"extra_body"` // key → JSON text
-	Sessions  *int64            `json:"sessions"`
+	Sessions  *int64            `json:"sessions"`   // that the timed requests are of; null: none
 	Seed      string            `json:"seed"`
-	Warmup    int64             `json:"warmup"`
-	Iters     *int64            `json:"iters"` // passes only
+	Warmup    int64             `json:"warmup"` // passes of c requests; of an open loop, requests
+	Iters     *int64            `json:"iters"`  // passes only
 	Repeats   int64             `json:"repeats"`
 	Requests  *int64            `json:"requests"` // sustained: timed requests a repeat; null with a duration
 	DurationS *int64            `json:"duration_s"`
@@ -215,9 +215,9 @@ type Lengths struct {
 
 // Load is how requests are offered. Rates stay as written ("1.5", "inf").
 type Load struct {
-	Concurrency *int64  `json:"concurrency"`
-	RequestRate *string `json:"request_rate"`
-	Burstiness  *string `json:"burstiness"`
+	Concurrency *int64  `json:"concurrency"`  // streams kept full; in open loop the requests under way at most, null where there is no most
+	RequestRate *string `json:"request_rate"` // open loop: requests a second, inf for all at once, or trace for the trace's own times
+	Burstiness  *string `json:"burstiness"`   // of a finite rate
 }
 
 // Prompt states.
