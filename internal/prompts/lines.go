@@ -17,7 +17,7 @@ const (
 	LargestFile  = 1 << 30
 	LongestLine  = 16 << 20
 	MostRequests = 1_000_000
-	MostBlocks   = 1 << 25 // hash_ids of a trace
+	MostBlocks   = 1 << 22 // hash_ids of a trace
 	MostTokens   = 1 << 24 // of one prompt or one output
 )
 

@@ -26,7 +26,7 @@ type TraceRequest struct {
 	Line          int
 	At            time.Duration // since the first request
 	Input, Output int64         // tokens
-	Blocks        []int64       // of the prompt, the last of which may be cut short
+	Blocks        []int64       // of the prompt, of which the last has what is left; one where it states none
 	Session       int           // 0: of none
 	Turn          int           // its place in its session, from 0
 	Delay         time.Duration // after the one before it in its session ended
@@ -138,7 +138,7 @@ func (t *traceReader) line(number int, line []byte) error {
 		}
 		q.Session, q.Turn = of.number, turn
 	}
-	q.Blocks = t.number(ids, q.Input)
+	q.Blocks = t.number(ids)
 	q.Reusable = t.heads.add(q.Blocks, q.Input, t.Block)
 	if len(t.Requests) == MostRequests || t.held+len(q.Blocks) > MostBlocks {
 		return fmt.Errorf("line %d: %w: %d requests and %d hash_ids", number, errMany, MostRequests, MostBlocks)
@@ -224,15 +224,11 @@ func (t *traceReader) ids(v json.RawMessage, input int64, wrong func(string, ...
 	return ids
 }
 
-// number gives blocks their numbers; a prompt without ids has blocks of its own.
-func (t *traceReader) number(ids []int64, input int64) []int64 {
+// number gives blocks their numbers; a prompt without ids is a block of its own.
+func (t *traceReader) number(ids []int64) []int64 {
 	if ids == nil {
-		ids = make([]int64, (input+t.Block-1)/t.Block)
-		for i := range ids {
-			ids[i] = t.Blocks
-			t.Blocks++
-		}
-		return ids
+		t.Blocks++
+		return []int64{t.Blocks - 1}
 	}
 	for i, id := range ids {
 		n, known := t.blocks[id]
