@@ -70,6 +70,8 @@ func TestMadeStreams(t *testing.T) {
 			say{"error", "engine died", -1, -1, -1, 2, nil, 0, "chunks", -1}},
 		{"error by event name", hello + "event: error\ndata: {\"message\":\"too slow\"}\n\n",
 			say{"error", "too slow", -1, -1, -1, 1, nil, 0, "chunks", -1}},
+		{"error by event name, in plain words", hello + "event: error\ndata: the engine died\n\n" + end,
+			say{"error", "the engine died", -1, -1, -1, 1, nil, 0, "chunks", -1}},
 		{"not JSON", hello + "data: {\"choices\"\n\n" + end, say{"error", "an event is not JSON", -1, -1, -1, 1, nil, 0, "chunks", -1}},
 		{"keep-alives", ": ping\n\n" + role + ": ping\n\n" + hello + hello + ": ping\n" + usage2 + end,
 			say{"ok", "", 3, 2, -1, 2, nil, 0, "", -1}},

@@ -138,10 +138,11 @@ func (r *reading) events(o *loadgen.Outcome, d *route, s stream) (done bool, why
 			r.fail("an event of " + strconv.Itoa(len(data)) + " bytes")
 			continue
 		}
-		said := d.decode(r, data)
-		if said.failure == "" && e.name == "error" {
-			said.failure = errorWords(data)
+		if e.name == "error" {
+			r.fail(errorWords(data)) // whatever it holds
+			continue
 		}
+		said := d.decode(r, data)
 		if said.failure != "" {
 			r.fail(said.failure)
 			continue
