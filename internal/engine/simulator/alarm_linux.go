@@ -33,13 +33,15 @@ func (a *alarm) own() {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	// New threads that the runtime makes from this one are not to inherit its place.
-	_ = realtime(0, 2, unix.SCHED_FLAG_RESET_ON_FORK)
+	_ = realtime(0, unix.SCHED_FIFO, 2, unix.SCHED_FLAG_RESET_ON_FORK)
 }
 
 // Prefer places this process's threads before all ordinary ones, where it may: beside a
 // busy loop on each core the timetable is otherwise tens of milliseconds late, because
-// its thread waits for others of the process that wait for a core. It is meant for a
-// process that does nothing but serve.
+// its thread waits for others of the process that wait for a core. They take turns
+// (SCHED_RR): Go's runtime spins while it waits for a thread, and where nobody yields
+// two such processes on two cores spin for ever. It is meant for a process that does
+// nothing but serve.
 func Prefer() {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -47,15 +49,15 @@ func Prefer() {
 	}
 	for _, t := range tasks {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
-			_ = realtime(id, 1, 0) // threads made later inherit it
+			_ = realtime(id, unix.SCHED_RR, 1, 0) // threads made later inherit it
 		}
 	}
 }
 
-func realtime(thread int, priority uint32, flags uint64) error {
+func realtime(thread int, policy, priority uint32, flags uint64) error {
 	return unix.SchedSetAttr(thread, &unix.SchedAttr{
 		Size:     unix.SizeofSchedAttr,
-		Policy:   unix.SCHED_FIFO,
+		Policy:   policy,
 		Priority: priority,
 		Flags:    flags,
 	}, 0)
