@@ -112,7 +112,7 @@ func (r *selftestRun) print(w io.Writer) {
 		}
 		late := shortMS(t.late.P99)
 		if !t.kept() {
-			late += " (off pace)"
+			late += " (too late to tell)"
 		}
 		lines = append(lines, []string{
 			t.stamps, strconv.FormatInt(t.Streams, 10),

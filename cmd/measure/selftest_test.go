@@ -27,12 +27,16 @@ func TestSelftestFindsTheClientsError(t *testing.T) {
 // An engine that wrote late is named as the cause; the client is not.
 func TestSelftestDoesNotBlameTheClientForALateEngine(t *testing.T) {
 	s := tested{late: row.ErrorDist{P99: int64(paceKept)}}
+	s.ITLErrorNS.P99 = int64(littleError) + 1
 	if !s.kept() {
 		t.Error("late by as much as is allowed, and off pace")
 	}
 	s.Streams, s.late.P99 = 64, int64(paceKept)+1
 	if s.kept() || !strings.HasPrefix(s.offPace(), "with 64 streams the embedded engine wrote its tokens late (p99 5.000 ms): ") {
 		t.Errorf("kept pace: %v; %s", s.kept(), s.offPace())
+	}
+	if s.ITLErrorNS.P99 = int64(littleError); !s.kept() {
+		t.Error("an error too small to be spoilt, and not told")
 	}
 }
 

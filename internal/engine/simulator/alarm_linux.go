@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -32,9 +33,24 @@ func newAlarm() *alarm { return &alarm{} }
 func (a *alarm) own() {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	// New threads that the runtime makes from this one are not to inherit its place.
-	_ = realtime(0, unix.SCHED_FIFO, 2, unix.SCHED_FLAG_RESET_ON_FORK)
+	if severalCores() {
+		// New threads that the runtime makes from this one are not to inherit its place.
+		_ = realtime(0, unix.SCHED_FIFO, 2, unix.SCHED_FLAG_RESET_ON_FORK)
+	}
 }
+
+// severalCores says whether threads may be placed before all ordinary ones without harm. On
+// one core they would keep it from everybody else, the client among them, and one that
+// spins until another of the process has run would do so for ever.
+var severalCores = sync.OnceValue(func() bool {
+	var set unix.CPUSet
+	return unix.SchedGetaffinity(0, &set) == nil && set.Count() > 1
+})
+
+// longestHold is for how long, in µs, a thread before all ordinary ones may keep its core
+// without once waiting; the kernel ends a process that goes on. A timetable that cannot
+// be kept is over by then, and what is not over would hold up the host for good.
+const longestHold = 10_000_000
 
 // Prefer places this process's threads before all ordinary ones, where it may: beside a
 // busy loop on each core the timetable is otherwise tens of milliseconds late, because
@@ -43,6 +59,10 @@ func (a *alarm) own() {
 // two such processes on two cores spin for ever. It is meant for a process that does
 // nothing but serve.
 func Prefer() {
+	if !severalCores() {
+		return
+	}
+	_ = unix.Setrlimit(unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: longestHold, Max: longestHold})
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return
