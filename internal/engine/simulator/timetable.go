@@ -100,20 +100,23 @@ func (t *timetable) run() {
 	}
 }
 
-// A thread that slept writes its first bytes slowly: its core is cold, and the way from
-// its stamp to the wire blurs by tens of µs. Few streams leave it the time to wake before
-// it is due; many keep it awake.
+// A thread that slept for long writes slowly at first: its core is cold, and the way from
+// its stamp to the wire blurs by tens of µs. So it wakes a little before it is due, unless
+// it has no time to sleep.
 const (
-	fewStreams = 8
-	wakeBefore = 80_000 // ns
+	longSleep  = 1_000_000 // ns
+	wakeBefore = 80_000
 )
 
-// await sleeps until the time at is due or nearly so, or until something is pending.
+// await waits until the time at is due, or until something is pending.
 func (t *timetable) await(at int64) {
-	if len(t.due) > fewStreams {
+	if at-now() < longSleep {
 		t.alarm.wait(at)
-	} else if early := at - wakeBefore; early > now() {
-		t.alarm.wait(early)
+		return
+	}
+	t.alarm.wait(at - wakeBefore)
+	for left := at - now(); left > 0 && left <= wakeBefore && !t.pending.Load(); {
+		left = at - now()
 	}
 }
 
