@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -175,5 +176,42 @@ func TestDeadServerIsNotHammeredInOpenLoop(t *testing.T) {
 	}
 	if want := "the load stopped after 30 failures in a row"; len(got.Notes) != 1 || got.Notes[0] != want {
 		t.Errorf("notes %q, want %q", got.Notes, want)
+	}
+}
+
+// A request of the warm-up that takes longer than all the timed ones is no failure: the
+// load goes on to its end.
+func TestTheWarmUpMayEndLast(t *testing.T) {
+	const n = 4
+	timed := make(chan struct{})
+	srv := &counter{handle: func(w http.ResponseWriter, r *http.Request, _ int) {
+		if r.URL.Path == "/0" {
+			select {
+			case <-timed:
+			case <-r.Context().Done():
+			}
+		}
+		io.WriteString(w, "data: [DONE]\n\n")
+	}}
+	spec := load(srv.start(t), row.Sustained, n+1, 1)
+	spec.Open, spec.Requests = true, n
+	spec.Build = func(seq int) Call {
+		if seq > n {
+			return Call{}
+		}
+		return Call{Path: "/" + strconv.Itoa(seq)}
+	}
+	var once sync.Once
+	spec.Progress = func(p Progress) {
+		if p.Done == n {
+			once.Do(func() { close(timed) })
+		}
+	}
+	got, err := Run(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := got.Outcomes[0]; o.Phase != row.PhaseFirst || o.Err != "" || len(got.Outcomes) != n+1 {
+		t.Errorf("%d outcomes, the first %+v", len(got.Outcomes), o)
 	}
 }

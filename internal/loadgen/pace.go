@@ -15,7 +15,7 @@ type window struct {
 	spec    *Spec
 	untimed int // requests before the timed ones
 	first   int64
-	open    int // timed requests under way
+	open    int // requests under way, but for those that only keep the streams full
 	left    int // timed requests not ended, where they are counted
 	closed  bool
 }
@@ -28,6 +28,7 @@ func newWindow(s *Spec, untimed int) window {
 func (w *window) enqueue(seq int, at int64) string {
 	phase := phaseOf(w.spec, seq, w.untimed)
 	if phase != row.PhaseTimed {
+		w.open++
 		return phase
 	}
 	if w.first == 0 {
@@ -41,14 +42,17 @@ func (w *window) enqueue(seq int, at int64) string {
 	return phase
 }
 
-// ended says whether that was the last timed request.
+// ended says whether nothing is left to wait for: the timed requests have ended, and so
+// have those before them, of which one may take longer.
 func (w *window) ended(phase string) (last bool) {
-	if phase != row.PhaseTimed {
+	if phase == row.PhaseDrain {
 		return false
 	}
 	w.open--
-	w.left--
-	w.closed = w.closed || w.spec.Requests > 0 && w.left == 0
+	if phase == row.PhaseTimed {
+		w.left--
+		w.closed = w.closed || w.spec.Requests > 0 && w.left == 0
+	}
 	return w.over()
 }
 
