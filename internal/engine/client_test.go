@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -66,6 +67,11 @@ func serve(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	ctx, end := context.WithCancel(ctx)
+	go func() {
+		io.Copy(io.Discard, os.Stdin) // it ends with the test's process
+		end()
+	}()
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
 	simulator.Prefer()
 	fmt.Printf("http://%s\n", ln.Addr())
@@ -85,6 +91,9 @@ func start(b testing.TB, cfg simulator.Config, truth string) (base *url.URL, sto
 	cmd := exec.Command(os.Args[0], "simulate", string(text), truth)
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), "GODEBUG=") // what is traced is the client
+	if _, err := cmd.StdinPipe(); err != nil {
+		b.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -92,6 +101,7 @@ func start(b testing.TB, cfg simulator.Config, truth string) (base *url.URL, sto
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
+	b.Cleanup(func() { cmd.Process.Kill() }) // where stop was not reached
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		b.Fatal(err)
@@ -131,6 +141,57 @@ func BenchmarkChunks(b *testing.B) {
 			client(b, loadgen.StampsRing, 1024, int(4*time.Second/gap), gap, 0)
 		})
 	}
+}
+
+// BenchmarkTurnaround is how long after the last token of an answer the next request of
+// a full stream leaves, in µs.
+func BenchmarkTurnaround(b *testing.B) {
+	for _, stamps := range []string{loadgen.StampsRing, loadgen.StampsKernel} {
+		for _, streams := range []int{8, 64, 1024} {
+			b.Run(fmt.Sprintf("%s/streams=%d", stamps, streams), func(b *testing.B) {
+				for range b.N {
+					turnaround(b, stamps, streams)
+				}
+			})
+		}
+	}
+}
+
+func turnaround(b *testing.B, stamps string, streams int) {
+	cfg := simulator.Default()
+	cfg.Gap, cfg.GapPerStream = 20*time.Millisecond, 0
+	cfg.MaxRunning = streams
+	cfg.Prefill, cfg.PrefillPerToken = cfg.Gap/time.Duration(streams), 0
+	base, stop := start(b, cfg, filepath.Join(b.TempDir(), "truth.jsonl"))
+	defer stop()
+	c, err := loadgen.Run(context.Background(), loadgen.Spec{
+		Base: base, Protocol: row.Sustained, Concurrency: streams, Requests: 4 * streams,
+		Build: func(seq int) loadgen.Call {
+			return engine.CompletionIDs(cfg.Model, []int{1, 2, 3, seq}, 32, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
+		},
+		Stamps: stamps, Zero: loadgen.Now(),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	last := map[int]int64{}
+	var lag []int64
+	for i := range c.Outcomes {
+		o := &c.Outcomes[i]
+		if err := o.Load(); err != nil {
+			b.Fatal(err)
+		}
+		if before := last[o.Worker]; before != 0 {
+			lag = append(lag, o.Sent-before)
+		}
+		if n := len(o.Stamps); n > 0 {
+			last[o.Worker] = o.Stamps[n-1].At
+		}
+	}
+	slices.Sort(lag)
+	b.ReportMetric(float64(lag[len(lag)/2])/1000, "p50-µs")
+	b.ReportMetric(float64(lag[len(lag)*99/100])/1000, "p99-µs")
+	b.ReportMetric(float64(c.Stats.Reads)/float64(len(c.Outcomes)*33), "reads/chunk")
 }
 
 func client(b *testing.B, stamps string, streams, tokens int, gap time.Duration, busy int) {

@@ -98,6 +98,7 @@ func stopped(t *testing.T, blocks int) (offered, map[string]simulator.Truth, ask
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { cmd.Process.Kill() }) // where it did not end
 	for generated(t, base) < 100*a.Streams {
 	}
 	cmd.Process.Signal(syscall.SIGSTOP)
@@ -126,7 +127,8 @@ var generatedTotal = regexp.MustCompile(`(?m)^\S*generation_tokens_total\S* (\d+
 // generated is how many tokens the server has written.
 func generated(t *testing.T, base *url.URL) int {
 	t.Helper()
-	r, err := http.Get(base.String() + "/metrics")
+	patient := http.Client{Timeout: 30 * time.Second}
+	r, err := patient.Get(base.String() + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,10 +92,10 @@ type pacer interface {
 
 // run carries the load out.
 func (l *loop) run() {
-	// The thread is this goroutine's own and ends with it. Arrivals are due whatever else
-	// runs; an end that is seen late only makes the next request late.
+	// The thread is this goroutine's own and ends with it. Where that is allowed, it goes
+	// before others: what is due is due whatever else runs, and it takes little time.
 	runtime.LockOSThread()
-	if !l.r.spec.Open || !goFirst() {
+	if !goFirst() {
 		goSoon()
 	}
 	before := cpuTime()

@@ -320,7 +320,7 @@ func (r *runner) request(seq int) *request {
 // the threads that look after connections and ring, so it is to be seldom; and what is
 // captured is kept to the end, so waiting until as much again is garbage would double the
 // memory.
-const mayWaste = 20 << 20
+const mayWaste = 16 << 20
 
 // pace sets the collector's pace by the memory that is in use.
 func (r *runner) pace() {
