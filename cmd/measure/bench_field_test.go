@@ -277,3 +277,28 @@ func TestBenchFindsTheNameOfAChatsLimit(t *testing.T) {
 		})
 	}
 }
+
+// A prompt and an output of one token each: there is no time between tokens, and none is
+// made up.
+func TestBenchOfOneToken(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	f := &fake{models: []string{"m"}}
+	prefix := filepath.Join(t.TempDir(), "one")
+	code, stdout, stderr := quick(t, "--base-url", f.start(t).URL, "--cells", "1:1", "--concurrency", "2", "--iters", "3", "--output", prefix)
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	line := records(t, stdout)[0]
+	for column, empty := range map[string]bool{"ttft_ms": false, "prefill_tok_s": false, "itl_p50_ms": true, "itl_p99_ms": true} {
+		if (line[column] == "") != empty {
+			t.Errorf("%s is %q", column, line[column])
+		}
+	}
+	r := loaded(t, prefix).Rows[0].Row
+	if f := &r.Figures; f.TPOT != nil || f.ITL != nil || f.ChunkGap != nil || r.Missing["tpot_ms"] != "no request brought more than one output token" {
+		t.Errorf("tpot %v, itl %v, gaps %v; missing %v", f.TPOT, f.ITL, f.ChunkGap, r.Missing)
+	}
+	if *r.Counts.ISL != (row.Range{Min: 1, Max: 1}) || *r.Counts.OSL != (row.Range{Min: 1, Max: 1}) || r.Counts.Completed != 6 {
+		t.Errorf("%+v", r.Counts)
+	}
+}
