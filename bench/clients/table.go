@@ -70,8 +70,10 @@ func printTable(out io.Writer, ready []*client, rows []result) {
 			fmt.Fprintf(w, "%s\t%s\t%s\t\n", ratio(float64(m.First.P99), float64(best.First.P99)), ratio(float64(m.Gap.P99), float64(best.Gap.P99)),
 				ratio(m.perChunk(m.CPULoad), best.perChunk(best.CPULoad)))
 		}
-		if v := verdict(all); v != "" {
-			verdicts = append(verdicts, v)
+		if len(all) > 0 {
+			if v := verdict(all); v != "" {
+				verdicts = append(verdicts, v)
+			}
 		}
 	}
 	w.Flush()
@@ -80,21 +82,37 @@ func printTable(out io.Writer, ready []*client, rows []result) {
 	}
 }
 
-// verdict holds the first client of a cell, where it is ours, against the best peer.
+// verdict holds the first client of a cell, where it is ours, against the best peer at
+// each of two figures.
 func verdict(cell []result) string {
-	var best *result
-	for i := range cell {
-		r := &cell[i]
-		if !strings.HasPrefix(r.Client, "ours-") && r.Gap.N > 0 && r.kept() && (best == nil || r.Gap.P99 < best.Gap.P99) {
-			best = r
-		}
-	}
-	if best == nil || !strings.HasPrefix(cell[0].Client, "ours-") {
+	us := &cell[0]
+	if !strings.HasPrefix(us.Client, "ours-") {
 		return ""
 	}
-	us := &cell[0]
-	return fmt.Sprintf("%d streams, %s: %s errs by %s ms at p99 of ITL, the best peer, %s, by %s ms: %s times as much",
-		us.Streams, us.Load, us.Client, ms(us.Gap.P99), best.Client, ms(best.Gap.P99), ratio(float64(best.Gap.P99), float64(us.Gap.P99)))
+	var said []string
+	for _, f := range []struct {
+		name string
+		of   func(*result) spread
+	}{
+		{"ITL", func(r *result) spread { return r.Gap }},
+		{"TTFT", func(r *result) spread { return r.First }},
+	} {
+		var best *result
+		for i := range cell {
+			r := &cell[i]
+			if !strings.HasPrefix(r.Client, "ours-") && f.of(r).N > 0 && r.kept() && (best == nil || f.of(r).P99 < f.of(best).P99) {
+				best = r
+			}
+		}
+		if best != nil {
+			said = append(said, fmt.Sprintf("%s p99 error %s ms, the best peer's %s (%s): %s times as much",
+				f.name, ms(f.of(us).P99), ms(f.of(best).P99), best.Client, ratio(float64(f.of(best).P99), float64(f.of(us).P99))))
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d streams, %s, %s: %s", us.Streams, us.Load, us.Client, strings.Join(said, "; "))
 }
 
 // notes are what the table's figures leave out.

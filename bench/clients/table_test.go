@@ -49,7 +49,7 @@ func TestTable(t *testing.T) {
 		"sglang, 64 streams, quiet: spoiled: the server could not keep pace, its p99 lateness was 31.000 ms",
 		"sglang, 64 streams, quiet: 2 of 128 requests are not among its successes",
 		"sglang, 64 streams, quiet: held at most 60 of 64 streams at once",
-		"64 streams, quiet: ours-ring errs by 0.006 ms at p99 of ITL, the best peer, aiperf, by 0.600 ms: 100 times as much",
+		"64 streams, quiet, ours-ring: ITL p99 error 0.006 ms, the best peer's 0.600 (aiperf): 100 times as much; TTFT p99 error 0.009 ms, the best peer's 0.018 (aiperf): 2.0 times as much",
 	}
 	if strings.Join(notes, "\n") != strings.Join(want, "\n") {
 		t.Errorf("notes\n%s\nwant\n%s", strings.Join(notes, "\n"), strings.Join(want, "\n"))
