@@ -155,6 +155,54 @@ func TestRingThatIsTooSmall(t *testing.T) {
 	}
 }
 
+// When the wall clock steps, stamps of around the step are none, and the others are as
+// exact on both sides of it.
+func TestRingAcrossAStepOfTheWallClock(t *testing.T) {
+	if !mayRing(t) {
+		return
+	}
+	k := &tokens{n: 300}
+	k.pause = func(i int) {
+		time.Sleep(time.Millisecond)
+		if i != 150 {
+			return
+		}
+		// As if the wall clock had stood two seconds later until now.
+		_, port, _ := addressOf(k.base)
+		rings.Lock()
+		r := rings.of[ringKey{port, ringBlocks}]
+		rings.Unlock()
+		r.mu.Lock()
+		e := &epoch{r.clocks.cur.Load().offset + 2e9}
+		r.clocks.cur.Store(e)
+		r.seen = e
+		r.mu.Unlock()
+	}
+	k.start(t, "127.0.0.1:0")
+	spec := load(k.base, row.Passes, 1, 0)
+	spec.Iters, spec.Stamps = 1, StampsRing
+	spec.Build = func(int) Call { return Call{Path: "/", OSL: 300} }
+	got, err := Run(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-k.ended
+	exact, lost, off := 0, 0, int64(0)
+	for _, s := range got.Outcomes[0].Stamps {
+		if s.At == Unstamped {
+			lost += int(s.Off - off)
+		} else if w := k.wrote[s.Off/9-1]; s.At < w[0]-1000 || s.At > w[1]+20_000_000 {
+			t.Errorf("chunk %d: %+v, written from %d to %d", s.Off/9-1, s, w[0], w[1])
+		} else {
+			exact++
+		}
+		off = s.Off
+	}
+	if got.Stats.ClockSteps != 1 || lost == 0 || exact < 100 {
+		t.Errorf("%d exact, %d bytes lost, %+v", exact, lost, got.Stats)
+	}
+}
+
 // What comes from another port does not enter the ring.
 func TestRingSeesOnePortOnly(t *testing.T) {
 	if !mayRing(t) {
