@@ -372,6 +372,36 @@ func TestARequestIsNeverSentTwice(t *testing.T) {
 	}
 }
 
+// What is left of a request that was answered before all of it went is not sent, and the
+// next one goes over another connection.
+func TestAnswerBeforeTheRequestIsWritten(t *testing.T) {
+	over := make(chan struct{})
+	defer close(over)
+	for _, stamps := range []string{"", StampsKernel, StampsRead} {
+		base := script(t, func(_ int, c net.Conn, in *bufio.Reader) {
+			if _, err := http.ReadRequest(in); err == nil {
+				io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge")
+				<-over // it reads no more, so there is no room for all of the request
+			}
+		})
+		spec := load(base, row.Sustained, 1, 0)
+		spec.Requests, spec.Stamps = 2, stamps
+		spec.Build = func(int) Call { return Call{Path: "/", Body: make([]byte, 16<<20)} }
+		got, err := Run(context.Background(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range got.Outcomes {
+			if o.HTTPStatus != 413 || string(o.Body) != "large" || o.Err != "" {
+				t.Errorf("stamps %q: request %d: %d %q %s", stamps, o.Seq, o.HTTPStatus, o.Body, o.Err)
+			}
+		}
+		if got.Stats.Connections != 2 {
+			t.Errorf("stamps %q: %d connections", stamps, got.Stats.Connections)
+		}
+	}
+}
+
 func TestStalledStreamDoesNotHangTheRun(t *testing.T) {
 	base := script(t, func(n int, c net.Conn, in *bufio.Reader) {
 		for take(in) {

@@ -173,20 +173,23 @@ func (s *stream) flush() {
 
 // ready is called when the connection can be read or written.
 func (s *stream) ready() {
-	if s.q == nil || s.dialing {
-		if !s.fresh() {
+	if len(s.todo) > 0 {
+		if s.q != nil {
+			s.flush()
+		} else if s.push() != nil {
 			s.hangUp()
 		}
-		return
-	}
-	if len(s.todo) > 0 {
-		s.flush()
-		if s.q != nil && s.conn != nil && len(s.todo) == 0 {
+		if s.conn == nil {
+			return
+		}
+		if len(s.todo) == 0 {
 			s.l.poll.watch(s, !s.l.lazy, false)
 		}
 	}
 	if s.q != nil {
 		s.receive()
+	} else if !s.fresh() {
+		s.hangUp()
 	}
 }
 
@@ -309,7 +312,7 @@ func (s *stream) done(err error) {
 		_, ours := err.(ended)
 		o.Cut = ours && q.phase == row.PhaseDrain && l.finished
 	}
-	if err != nil || s.conn.framing.spent() {
+	if err != nil || s.conn.framing.spent() || len(s.todo) > 0 { // an answer may come before all of its request went
 		s.hangUp()
 	} else if l.lazy {
 		l.poll.watch(s, false, false)
