@@ -57,9 +57,11 @@ test:
 	@$(MAKE) --no-print-directory lint
 	go test ./...
 
-# Slower: the race detector over everything, then each parser fuzzed for a while.
+# Slower: the race detector over everything, clients and servers killed at many moments,
+# then each parser fuzzed for a while.
 test-full: test
 	go test -race ./...
+	go test -count=1 -run '^TestKilled' ./cmd/measure -kills 50
 	@for p in $$(go list ./internal/...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; \
 	done

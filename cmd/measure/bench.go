@@ -40,7 +40,7 @@ func bench(ctx context.Context, args []string, s streams) int {
 	if done {
 		return code
 	}
-	s.out, s.err = &cleanWriter{s.out, &o.secrets}, &cleanWriter{s.err, &o.secrets}
+	s.out, s.err = &cleanWriter{w: s.out, secrets: &o.secrets}, &cleanWriter{w: s.err, secrets: &o.secrets}
 	code, err := runBench(ctx, o, s)
 	switch r := new(refusal); {
 	case ctx.Err() != nil && code != exitInterrupted:
@@ -234,7 +234,7 @@ func thisProgram() string {
 // not be written to the end.
 func (s *sweep) rows(ctx context.Context, plan course, out *output, w io.Writer) error {
 	s.bar = newProgress(w, plan.known())
-	work, end := draining(ctx, drainFor, func() { s.tellInterrupt(w) })
+	work, end := draining(ctx, drainFor, s.tellInterrupt)
 	defer end()
 	for n := 0; ctx.Err() == nil; n++ {
 		p, ok := plan.next()

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -83,13 +84,17 @@ func thousands(n int) string {
 	return s
 }
 
-// cleanWriter cleans what is written, whatever part of it a server had a hand in.
+// cleanWriter cleans what is written, whatever part of it a server had a hand in. An
+// interrupt is told by another goroutine than the rest.
 type cleanWriter struct {
 	w       io.Writer
 	secrets *secrets
+	mu      sync.Mutex
 }
 
 func (c *cleanWriter) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if _, err := io.WriteString(c.w, c.secrets.clean(string(p))); err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"time"
@@ -31,10 +30,12 @@ func (o *benchOptions) declareFaults(c collector) {
 var drainFor = 10 * time.Second
 
 // draining outlives an interrupt of ctx: told is called, and what runs under it has grace
-// to end by itself. end lets go of it.
+// to end by itself. end lets go of it, and of told.
 func draining(ctx context.Context, grace time.Duration, told func()) (work context.Context, end func()) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
 	unheard := context.AfterFunc(ctx, func() {
+		defer close(done)
 		told()
 		t := time.NewTimer(grace)
 		defer t.Stop()
@@ -44,13 +45,17 @@ func draining(ctx context.Context, grace time.Duration, told func()) (work conte
 		case <-work.Done():
 		}
 	})
-	return work, func() { unheard(); cancel() }
+	return work, func() {
+		cancel()
+		if !unheard() {
+			<-done
+		}
+	}
 }
 
 // tellInterrupt says what the first interrupt does.
-func (s *sweep) tellInterrupt(w io.Writer) {
-	s.bar.clear()
-	fmt.Fprintf(w, "measure bench: interrupted: no further request begins, and those under way have %s to end; interrupt again to end at once\n", drainFor)
+func (s *sweep) tellInterrupt() {
+	s.bar.say(fmt.Sprintf("measure bench: interrupted: no further request begins, and those under way have %s to end; interrupt again to end at once", drainFor))
 }
 
 // inPart says why a row is not whole that an interrupt cut short; "" where nothing of it

@@ -228,6 +228,14 @@ func (p *progress) draw(worked float64, what string) {
 	p.drawn = true
 }
 
+// say writes a line of our own words, with nothing drawn before it.
+func (p *progress) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wipe()
+	fmt.Fprintln(p.w, text)
+}
+
 // clear takes the line away before anything else is written.
 func (p *progress) clear() {
 	p.mu.Lock()
