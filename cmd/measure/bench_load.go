@@ -296,7 +296,7 @@ func (o *benchOptions) connections(p *planned) int64 {
 func (o *benchOptions) mostStreams() int64 {
 	most := int64(1)
 	if o.slo != nil && o.rates == nil && (!o.givenLoads || len(o.ladder) == 1) {
-		most = likelyTried
+		most = min(likelyTried, hostStreams())
 	}
 	for _, p := range o.plan() {
 		most = max(most, o.connections(&p))

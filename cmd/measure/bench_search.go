@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
 	"rowproof/internal/tradeoff"
 )
@@ -31,12 +32,23 @@ type search struct {
 	rows   int // planned so far
 }
 
+// hostStreams is how many streams a search may try on this host: a load that the client's
+// own host cannot open says nothing of the server.
+func hostStreams() int64 {
+	n := int64(mostTried)
+	for n > 1 && len(loadgen.Lacks(int(n))) > 0 {
+		n /= 2
+	}
+	return n
+}
+
 // climb is the search of one shape or file: up by the loads given or by doubling until
 // one misses, or down by halving until one meets, then between the two.
 type climb struct {
 	name   string
 	base   planned   // without its load
 	rates  bool      // loads are rates, and not streams
+	most   float64   // streams that the search tries by itself
 	given  []float64 // ascending; the search stays within them where there are several
 	steps  []sloStep
 	open   bool   // the highest tried meets, and none higher is to be tried
@@ -49,7 +61,7 @@ func (o *benchOptions) search() *search {
 	for _, x := range o.asked() {
 		p := planned{shape: x, name: x.String()}
 		o.describe(&p)
-		c := &climb{name: p.name, base: p, rates: o.rates != nil, given: []float64{1}}
+		c := &climb{name: p.name, base: p, rates: o.rates != nil, most: float64(hostStreams()), given: []float64{1}}
 		if o.givenLoads {
 			c.given = nil
 			for _, r := range o.rates {
@@ -149,7 +161,7 @@ func (c *climb) next() (float64, bool) {
 		}
 		load := 2 * below
 		if !c.rates {
-			load = min(load, mostTried)
+			load = min(load, c.most)
 		}
 		c.open = len(c.given) > 1 || load <= below || c.rates && load > math.Ldexp(highest, mostFolds)
 		return load, !c.open

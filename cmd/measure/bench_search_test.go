@@ -43,7 +43,7 @@ func TestClimbFindsTheHighestLoad(t *testing.T) {
 		{"a rate without end", []float64{1}, true, 1e9, []float64{1, 2, 4, 8, 16, 32, 64}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			climb := &climb{given: c.given, rates: c.rates, base: planned{}}
+			climb := &climb{given: c.given, rates: c.rates, most: mostTried}
 			var tries []float64
 			for {
 				load, ok := climb.next()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
 	"rowproof/internal/version"
 )
@@ -56,6 +57,11 @@ func selftestVerb(ctx context.Context, args []string, s streams) int {
 	r := selftestRun{began: time.Now(), stamps: stamps}
 	code := exitOK
 	for _, n := range levels {
+		if lacks := loadgen.Lacks(int(n)); len(lacks) > 0 {
+			complain(s, "selftest", exitFailed, lacks)
+			code = exitFailed
+			continue
+		}
 		t, err := selftest(ctx, int(n), r.stamps)
 		switch {
 		case ctx.Err() != nil:
