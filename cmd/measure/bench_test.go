@@ -26,6 +26,7 @@ import (
 
 func init() {
 	selftestTokens = 10
+	paceKept = time.Minute
 	drainFor = 2 * time.Second
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rowproof/internal/row"
 )
@@ -26,6 +27,8 @@ func TestSelftestFindsTheClientsError(t *testing.T) {
 
 // An engine that wrote late is named as the cause; the client is not.
 func TestSelftestDoesNotBlameTheClientForALateEngine(t *testing.T) {
+	defer func(d time.Duration) { paceKept = d }(paceKept)
+	paceKept = 5 * time.Millisecond
 	s := tested{late: row.ErrorDist{P99: int64(paceKept)}}
 	s.ITLErrorNS.P99 = int64(littleError) + 1
 	if !s.kept() {
