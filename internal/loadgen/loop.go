@@ -14,9 +14,9 @@ import (
 // acknowledges what came before the other side wonders, and seldom enough that one
 // wake-up serves many. Few streams have a shorter beat, so that an end is seen sooner.
 const (
-	longestBeat   = 20 * time.Millisecond
+	longestBeat   = 50 * time.Millisecond
 	shortestBeat  = 5 * time.Millisecond
-	beatPerStream = 20 * time.Microsecond
+	beatPerStream = 100 * time.Microsecond
 )
 
 // loop is the one thread that owns all connections of a run: it writes requests when they
@@ -40,6 +40,7 @@ type loop struct {
 	next   int64   // when the next beat is due
 	late   []int64 // how late each beat was, in ns
 
+	now      int64 // about, for what need not be exact
 	started  int64 // when the clock did
 	ended    int64
 	cpu      int64 // of the process meanwhile, in ns
@@ -62,9 +63,9 @@ type loop struct {
 
 // told is what others are told during the run.
 type told struct {
-	chunks, done, failed atomic.Int64
-	firsts, waited       atomic.Int64 // answers that have begun, and how long they were waited for in ns
-	gaps, between        atomic.Int64 // chunks after the first of an answer, and the ns between them
+	chunks, done, failed int64
+	firsts, waited       int64 // answers that have begun, and how long they were waited for in ns
+	gaps, between        int64 // chunks after the first of an answer, and the ns between them
 }
 
 // freed is a stream whose request has ended.
@@ -100,6 +101,7 @@ func (l *loop) run() {
 	}
 	before := cpuTime()
 	l.started = Now()
+	l.now = l.started
 	l.next = l.started + l.beat
 	l.pace.start()
 	for l.serve(); !l.over(); l.serve() {
@@ -117,12 +119,12 @@ func (l *loop) run() {
 		}
 		l.mail()
 		l.tick()
-		if now := Now(); now >= l.next {
-			l.late = append(l.late, now-l.next)
-			l.sweep(now)
+		if l.now = Now(); l.now >= l.next {
+			l.late = append(l.late, l.now-l.next)
+			l.sweep()
 			l.next += l.beat
-			if now = Now(); l.next <= now {
-				l.next = now + l.beat/4
+			if l.now = Now(); l.next <= l.now {
+				l.next = l.now + l.beat/4
 			}
 		}
 	}
@@ -137,6 +139,7 @@ func (l *loop) run() {
 // ready has a stream read and write what it can.
 func (l *loop) ready(s *stream) {
 	if s.conn != nil {
+		l.now = Now()
 		s.ready()
 		l.serve()
 	}
@@ -165,7 +168,7 @@ func (l *loop) serve() {
 }
 
 // sweep reads all connections that have a request under way, and ends what takes too long.
-func (l *loop) sweep(now int64) {
+func (l *loop) sweep() {
 	total, idle := l.r.spec.Timeout, l.r.spec.Idle
 	// From the end: one that ends gives its place to the last.
 	for i := len(l.active) - 1; i >= 0; i-- {
@@ -177,7 +180,7 @@ func (l *loop) sweep(now int64) {
 			s.receive()
 		}
 		if i < len(l.active) && l.active[i] == s {
-			s.overdue(now, total, idle)
+			s.overdue(l.now, total, idle)
 		}
 		l.serve()
 		l.tick()
@@ -294,7 +297,7 @@ func (l *loop) weigh() {
 // watch tells the loop of the ends that come from outside, and others of its progress.
 // The function it returns stops it.
 func (l *loop) watch(ctx context.Context) (stop func()) {
-	quit := make(chan struct{})
+	quit, said := make(chan struct{}), make(chan Progress, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		t := time.NewTicker(250 * time.Millisecond)
@@ -311,8 +314,14 @@ func (l *loop) watch(ctx context.Context) (stop func()) {
 				done = nil
 				l.post(func() { l.halt("interrupted") })
 			case <-t.C:
-				if l.r.spec.Progress != nil {
-					l.r.spec.Progress(l.progress())
+				if l.r.spec.Progress == nil || !l.post(func() { said <- l.progress() }) {
+					continue
+				}
+				select {
+				case p := <-said:
+					l.r.spec.Progress(p)
+				case <-quit:
+					return
 				}
 			}
 		}
@@ -320,15 +329,15 @@ func (l *loop) watch(ctx context.Context) (stop func()) {
 	return func() { close(quit); wg.Wait() }
 }
 
-// progress adds up what the streams have brought so far.
+// progress says how far the run has come.
 func (l *loop) progress() Progress {
 	t := &l.told
-	p := Progress{Chunks: t.chunks.Load(), Done: int(t.done.Load()), Failed: int(t.failed.Load()), Planned: l.r.planned()}
-	if n := t.firsts.Load(); n > 0 {
-		p.First = time.Duration(t.waited.Load() / n)
+	p := Progress{Chunks: t.chunks, Done: int(t.done), Failed: int(t.failed), Planned: l.r.planned()}
+	if t.firsts > 0 {
+		p.First = time.Duration(t.waited / t.firsts)
 	}
-	if n := t.gaps.Load(); n > 0 {
-		p.Gap = time.Duration(t.between.Load() / n)
+	if t.gaps > 0 {
+		p.Gap = time.Duration(t.between / t.gaps)
 	}
 	return p
 }

@@ -253,15 +253,15 @@ func (s *stream) receive() {
 
 // hear notes for those who watch that body bytes came, with so many new chunks.
 func (s *stream) hear(chunks int64) {
-	now, t := Now(), &s.l.told
+	now, t := s.l.now, &s.l.told
 	if s.heard == 0 {
-		t.firsts.Add(1)
-		t.waited.Add(now - s.q.enqueued)
+		t.firsts++
+		t.waited += now - s.q.enqueued
 	} else {
-		t.gaps.Add(chunks)
-		t.between.Add(now - s.heard)
+		t.gaps += chunks
+		t.between += now - s.heard
 	}
-	t.chunks.Add(chunks)
+	t.chunks += chunks
 	s.heard = now
 }
 
@@ -319,7 +319,7 @@ func (s *stream) done(err error) {
 	}
 	if (err != nil && !o.Cut) || a.status != 200 {
 		s.failures++
-		l.told.failed.Add(1)
+		l.told.failed++
 	} else {
 		s.failures = 0
 		if q.call.OSL > 0 {
@@ -327,7 +327,7 @@ func (s *stream) done(err error) {
 		}
 	}
 	if q.phase != row.PhaseDrain {
-		l.told.done.Add(1)
+		l.told.done++
 	}
 	l.freed = append(l.freed, freed{s, q})
 }
