@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -98,6 +99,82 @@ func TestScrubMasksTheBeginningOfACutSecret(t *testing.T) {
 	} {
 		if got := s.scrub(text); got != want {
 			t.Errorf("%q reads %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A cut before or after quoting, another letter case, base64 and half of a secret: none
+// gives it away, and ordinary words that it begins with stay.
+func TestScrubMasksWhatGivesASecretAway(t *testing.T) {
+	const key = "rowproof-Key.0123456789abcdefghijklmnopqrstuvwxyz-ABCDEF"
+	var s secrets
+	s.add(key)
+	for text, want := range map[string]string{
+		`no colon: "Bearer ` + key[:52] + `\u2026"`: `no colon: "Bearer (masked)\u2026"`,
+		`no colon: "Bearer ` + key[:52] + `…"`:      `no colon: "Bearer (masked)…"`,
+		"it was " + strings.ToUpper(key) + "!":      "it was (masked)!",
+		"it was " + key[:30] + ", cut":              "it was (masked), cut",
+		"it ends with " + key[20:] + ", cut":        "it ends with (masked), cut",
+		"twice " + key[:40] + " " + key[10:] + ".":  "twice (masked) (masked).",
+		"rowproof and rowproof-key":                 "rowproof and rowproof-key",
+	} {
+		if got := s.scrub(text); got != want {
+			t.Errorf("%q reads %q, want %q", text, got, want)
+		}
+	}
+	for _, before := range []string{"", "a", "ab", "user:"} {
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
+			text := encoding.EncodeToString([]byte(before + key + ":x"))
+			if got := s.scrub(text); !strings.Contains(got, masked) || len(got) > len(masked)+len(before)*2+8 {
+				t.Errorf("%q reads %q", text, got)
+			}
+		}
+	}
+}
+
+func TestNamesOfSecrets(t *testing.T) {
+	for _, name := range []string{"pw", "pass", "pwd", "passwd", "db_pass", "db-pw", "userPass", "API_PASS", "Password"} {
+		if !isSecretName(name) {
+			t.Errorf("%s is the name of no secret", name)
+		}
+	}
+	for _, name := range []string{"bypass", "max_tokens", "passes", "compass", "top_p"} {
+		if isSecretName(name) {
+			t.Errorf("%s is the name of a secret", name)
+		}
+	}
+}
+
+// A key that a server repeats in its framing is written nowhere.
+func TestBenchMasksAKeyInTheFraming(t *testing.T) {
+	const key = "sk-0123456789abcdefghijklmnopqrstuvwxyz-0123456789ABCDE"
+	t.Setenv("OPENAI_API_KEY", key)
+	for _, head := range []string{
+		"HTTP/1.1 200 OK\r\nBearer " + key + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + key + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + key + "\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: " + key + "\r\n\r\n",
+		"Bearer " + key + "\r\n\r\n",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/v1/models" {
+				io.WriteString(w, `{"data":[{"id":"m"}]}`)
+				return
+			}
+			io.Copy(io.Discard, r.Body)
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			io.WriteString(c, head)
+			c.Close()
+		}))
+		prefix := filepath.Join(t.TempDir(), "run")
+		_, stdout, stderr := quick(t, "--base-url", server.URL, "--cells", "8:2", "--concurrency", "1", "--warmup", "0", "--output", prefix, "-v")
+		server.Close()
+		all := written(t, prefix, stdout, stderr)
+		if i := strings.Index(all, key[:8]); i >= 0 || !strings.Contains(all, masked) {
+			t.Errorf("%.60q: %q", head, all[max(0, i-60):min(len(all), max(0, i)+80)])
 		}
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"html"
 	"io"
@@ -36,7 +38,8 @@ func (s *secrets) add(text string) {
 	slices.SortStableFunc(s.forms, func(a, b string) int { return len(b) - len(a) })
 }
 
-// formsOf are a text and how JSON, a URL, HTML and a quoted string write it.
+// formsOf are a text and how JSON, a URL, HTML, a quoted string, base64 and hexadecimal
+// digits write it.
 func formsOf(text string) []string {
 	ascii := strconv.QuoteToASCII(text)
 	query, entities := url.QueryEscape(text), html.EscapeString(text)
@@ -51,6 +54,16 @@ func formsOf(text string) []string {
 	}
 	for _, f := range inURL {
 		forms = append(forms, percent.ReplaceAllStringFunc(f, strings.ToLower))
+	}
+	return append(append(forms, hex.EncodeToString([]byte(text))), inBase64(text)...)
+}
+
+// inBase64 are the digits that a text alone decides, however it stands among others.
+func inBase64(text string) (forms []string) {
+	for before := range 3 {
+		all := append(make([]byte, before), text...)
+		from, to := (8*before+5)/6, 8*len(all)/6
+		forms = append(forms, base64.RawStdEncoding.EncodeToString(all)[from:to], base64.RawURLEncoding.EncodeToString(all)[from:to])
 	}
 	return forms
 }
@@ -69,28 +82,97 @@ func inJSON(text string, escapeHTML bool) string {
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 // scrub masks every secret in a text, such as a server's complaint that repeats the key,
-// and what is left of one where the text was cut.
+// in any letter case, and what is left of one where it was cut.
 func (s *secrets) scrub(text string) string {
 	for _, f := range s.forms {
 		text = strings.ReplaceAll(text, f, masked)
+		if len(f) >= leastOfPart {
+			text = maskParts(text, f)
+		}
 	}
-	if len(s.forms) == 0 || !strings.Contains(text, "…") {
+	if len(s.forms) == 0 {
 		return text
 	}
-	parts := strings.Split(text, "…")
-	for i := range parts[:len(parts)-1] {
-		parts[i] = s.scrubEnd(parts[i])
+	for _, mark := range cutMarks {
+		if !strings.Contains(text, mark) {
+			continue
+		}
+		parts := strings.Split(text, mark)
+		for i := range parts[:len(parts)-1] {
+			parts[i] = s.scrubEnd(parts[i])
+		}
+		text = strings.Join(parts, mark)
 	}
-	return strings.Join(parts, "…")
+	return text
+}
+
+// cutMarks stand where a text was cut, the second where it was quoted afterwards.
+var cutMarks = []string{"…", `\u2026`}
+
+// leastOfPart is how many bytes of a secret's beginning or end give it away, where they
+// are half of it too. Fewer may be an ordinary word.
+const leastOfPart = 12
+
+// maskParts masks a secret in another letter case, and its first or last half and what
+// of the rest stands beside that.
+func maskParts(text, secret string) string {
+	half := max(leastOfPart, (len(secret)+1)/2)
+	if len(text) < half {
+		return text
+	}
+	low, secret := lowerASCII(text), lowerASCII(secret)
+	first, last := secret[:half], secret[len(secret)-half:]
+	var b strings.Builder
+	done := 0
+	for {
+		rest := low[done:]
+		from := strings.Index(rest, first)
+		to := from + half
+		if from >= 0 {
+			for to < len(rest) && to-from < len(secret) && rest[to] == secret[to-from] {
+				to++
+			}
+		}
+		if at := strings.Index(rest, last); at >= 0 && (from < 0 || at < from) {
+			from, to = at, at+half
+			for back := len(secret) - half; from > 0 && back > 0 && rest[from-1] == secret[back-1]; back-- {
+				from--
+			}
+		}
+		if from < 0 {
+			break
+		}
+		b.WriteString(text[done : done+from])
+		b.WriteString(masked)
+		done += to
+	}
+	if done == 0 {
+		return text
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// lowerASCII lowers letters and leaves every byte where it stands.
+func lowerASCII(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // scrubEnd masks the beginning of a secret at the end of a text.
 func (s *secrets) scrubEnd(text string) string {
 	const fewest = 3 // letters of a secret tell nothing
 	longest := 0
+	low := lowerASCII(text)
 	for _, f := range s.forms {
+		f = lowerASCII(f)
 		for n := min(len(f), len(text)); n > max(fewest, longest); n-- {
-			if strings.HasSuffix(text, f[:n]) {
+			if strings.HasSuffix(low, f[:n]) {
 				longest = n
 			}
 		}
@@ -322,6 +404,9 @@ func (m *masker) put(v any) bool {
 
 // isSecretName says whether a member of that name is likely to hold a secret.
 func isSecretName(name string) bool {
+	if shortPassword.MatchString(name) {
+		return true
+	}
 	name = strings.ToLower(name)
 	for _, end := range []string{"key", "keys", "token", "auth", "bearer", "cookie", "pwd", "passphrase", "signature"} {
 		if strings.HasSuffix(name, end) {
@@ -336,3 +421,6 @@ func isSecretName(name string) bool {
 	}
 	return false
 }
+
+// shortPassword is a short name of a password, as a word of its own: a bypass is none.
+var shortPassword = regexp.MustCompile(`(?:^|[^A-Za-z])(?i:pw|pass)$|[a-z0-9](?:Pw|Pass|PW|PASS)$`)

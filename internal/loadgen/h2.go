@@ -342,7 +342,7 @@ func (h *h2) unreadable(err error) error {
 		err = d
 	}
 	said := strings.TrimPrefix(err.Error(), "connection error: ")
-	return errors.New("HTTP/2: " + frameName(h.kind) + " could not be read: " + clip(strconv.QuoteToASCII(said), 120))
+	return errors.New("HTTP/2: " + frameName(h.kind) + " could not be read: " + quoted(said, 120))
 }
 
 func (h *h2) act(f http2.Frame) error {
@@ -444,7 +444,7 @@ func (h *h2) headers(f *http2.MetaHeadersFrame) error {
 	}
 	status, err := strconv.Atoi(f.PseudoValue("status"))
 	if err != nil || status < 100 || status > 999 || status == 101 {
-		return errors.New("HTTP/2: the answer's status is " + strconv.QuoteToASCII(clip(f.PseudoValue("status"), 40)))
+		return errors.New("HTTP/2: the answer's status is " + quoted(f.PseudoValue("status"), 40))
 	}
 	if status < 200 {
 		if f.StreamEnded() {
@@ -477,7 +477,7 @@ func (h *h2) headers(f *http2.MetaHeadersFrame) error {
 func (h *h2) finish() error {
 	a := h.answer
 	if said := a.header.Get("Content-Length"); said != "" && said != strconv.FormatInt(h.length, 10) && a.status != 304 {
-		return errors.New("the answer has " + strconv.FormatInt(h.length, 10) + " bytes, and said it had " + strconv.QuoteToASCII(clip(said, 40)))
+		return errors.New("the answer has " + strconv.FormatInt(h.length, 10) + " bytes, and said it had " + quoted(said, 40))
 	}
 	h.over = h.over || len(h.body) > 0 // it answered what it had not read to its end
 	h.answer, h.body = nil, nil
@@ -489,7 +489,7 @@ func (h *h2) goAway(f *http2.GoAwayFrame) error {
 	h.over = true
 	said := ""
 	if d := f.DebugData(); len(d) > 0 {
-		said = ", saying " + strconv.QuoteToASCII(clip(string(d), 80))
+		said = ", saying " + quoted(string(d), 80)
 	}
 	switch {
 	case h.answer == nil:
@@ -541,7 +541,7 @@ func codeWords(c http2.ErrCode) string {
 // identity refuses a content coding.
 func identity(h http.Header) error {
 	if c := h.Get("Content-Encoding"); c != "" && !strings.EqualFold(c, "identity") {
-		return errors.New("the answer is in content coding " + strconv.QuoteToASCII(clip(c, 40)) + ", which was not asked for")
+		return errors.New("the answer is in content coding " + quoted(c, 40) + ", which was not asked for")
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (r *http1) lineDone() error {
 		digits, _, _ := bytes.Cut(line, []byte{';'})
 		n, err := strconv.ParseUint(string(bytes.TrimSpace(digits)), 16, 62)
 		if err != nil {
-			return errors.New("the response's chunk size is " + strconv.QuoteToASCII(clip(string(line), 40)) + ", not a hexadecimal number")
+			return errors.New("the response's chunk size is " + quoted(string(line), 40) + ", not a hexadecimal number")
 		}
 		r.left = int64(n)
 		r.state = chunkData
@@ -167,7 +167,7 @@ func (r *http1) parseHead(head []byte) error {
 	code, _, _ := strings.Cut(rest, " ")
 	status, err := strconv.Atoi(code)
 	if !strings.HasPrefix(proto, "HTTP/1.") || err != nil || status < 100 || status > 999 {
-		return errors.New("the answer begins with " + strconv.QuoteToASCII(clip(lines[0], 60)) + ", not with an HTTP/1 status line")
+		return errors.New("the answer begins with " + quoted(lines[0], 60) + ", not with an HTTP/1 status line")
 	}
 	switch {
 	case status == 101:
@@ -180,7 +180,7 @@ func (r *http1) parseHead(head []byte) error {
 		for _, l := range lines[1:] {
 			k, v, ok := strings.Cut(l, ":")
 			if !ok {
-				return errors.New("a header line of the response has no colon: " + strconv.QuoteToASCII(clip(l, 60)))
+				return errors.New("a header line of the response has no colon: " + quoted(l, 60))
 			}
 			h.Add(strings.TrimSpace(k), strings.TrimSpace(v))
 		}
@@ -205,12 +205,12 @@ func (r *http1) parseHead(head []byte) error {
 		r.state = chunkSize
 		r.close = r.close || len(lengths) > 0 // two ways to find its end: what follows is not to be trusted
 	case coding != "":
-		return errors.New("the answer is in transfer coding " + strconv.QuoteToASCII(clip(coding, 40)) + "; chunked is known")
+		return errors.New("the answer is in transfer coding " + quoted(coding, 40) + "; chunked is known")
 	case len(lengths) > 0:
 		n, err := strconv.ParseUint(lengths[0], 10, 62)
 		for _, other := range lengths {
 			if err != nil || other != lengths[0] {
-				return errors.New("the answer's Content-Length is " + strconv.QuoteToASCII(clip(strings.Join(lengths, ", "), 40)))
+				return errors.New("the answer's Content-Length is " + quoted(strings.Join(lengths, ", "), 40))
 			}
 		}
 		r.left = int64(n)
@@ -248,4 +248,14 @@ func clip(s string, n int) string {
 		return s[:n] + "…"
 	}
 	return s
+}
+
+// quoted puts a server's words between quotes, cut to n bytes or so once they are quoted,
+// so that what was cut ends with a plain mark by which a secret's beginning is known.
+func quoted(s string, n int) string {
+	q := strconv.QuoteToASCII(s)
+	if len(q) <= n+2 {
+		return q
+	}
+	return q[:n+1] + "…\""
 }
