@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rowproof/internal/gate"
 	"rowproof/internal/row"
 )
 
@@ -45,9 +46,12 @@ type clientLag struct {
 	busiest             float64 // share of a core
 	filled, blocks      int64   // of the ring
 	busiestAt, latestAt string
+	over                string // where requests were sent later than gate client allows, at worst; "" nowhere
+	overBy              int64  // µs
 }
 
-func (l *clientLag) add(name string, e *row.Evidence, samples []row.Sample) {
+func (l *clientLag) add(name string, r *row.Row, e *row.Evidence, samples []row.Sample) {
+	limit, held := gate.LateP99Limit(&r.Figures)
 	for i := range samples {
 		l.chunks += samples[i].ContentChunks()
 	}
@@ -55,6 +59,16 @@ func (l *clientLag) add(name string, e *row.Evidence, samples []row.Sample) {
 		l.repeats++
 		if k.DispatchP99 > l.dispatch || l.latestAt == "" {
 			l.dispatch, l.latestAt = k.DispatchP99, name
+		}
+		if held && float64(k.DispatchP99) > limit && k.DispatchP99 > l.overBy {
+			l.overBy = k.DispatchP99
+			l.over = "over the " + µsWords(int64(1000*limit)) + " that gate client allows"
+			if r.Workload.Repeats > 1 {
+				l.over += " the median of a row's repeats"
+			}
+			if name != l.latestAt {
+				l.over = µsWords(1000*k.DispatchP99) + " (" + name + ") is " + l.over
+			}
 		}
 		l.sweep = max(l.sweep, k.SweepP99)
 		l.cpu += k.CPU
@@ -85,6 +99,9 @@ func (l *clientLag) tell(w io.Writer) {
 		return
 	}
 	parts := []string{"requests sent late by p99 " + µsWords(1000*l.dispatch) + " at worst (" + l.latestAt + ")"}
+	if l.over != "" {
+		parts[0] += ", " + l.over
+	}
 	if l.sweep > 0 {
 		parts = append(parts, "its reading thread woken late by p99 "+µsWords(1000*l.sweep))
 	}

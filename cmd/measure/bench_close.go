@@ -66,11 +66,13 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 			line.reason = r.Reason
 		case s.srv.simulated():
 			line.verdict, line.reason = gate.Unverified, simulatedNote
-		default:
 			for _, g := range results {
-				if !g.Answer.Blocks() {
-					continue
+				if _, why, spoilt := strings.Cut(g.Reason, gate.Spoilt); spoilt {
+					line.reason += "; " + g.Gate + ": " + why
 				}
+			}
+		default:
+			for _, g := range gate.Blocking(results) {
 				if line.reason == "" {
 					line.reason = g.Gate + ": " + g.Reason
 				}
@@ -78,7 +80,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 			}
 		}
 		verdicts = append(verdicts, line.verdict)
-		lag.add(line.shape.String()+" "+loadWords(&r.Workload), &out.evidence[i+1], out.samples[i])
+		lag.add(line.shape.String()+" "+loadWords(&r.Workload), r, &out.evidence[i+1], out.samples[i])
 		lines = append(lines, line)
 	}
 	if s.o.slo != nil {

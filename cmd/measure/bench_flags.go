@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -106,115 +105,26 @@ became of those before; they are sustained too.`
   measure bench --dataset dataset.jsonl --num-prompts 8 --concurrency 2`
 )
 
-// collector is a flag set whose wrong values are gathered, so that a caller hears of
-// all of them at once.
-type collector struct {
-	*pflag.FlagSet
-	problems *[]string
-}
-
-// value is one flag of a collector. set returns what would have been accepted, or "".
-type value struct {
-	name, text, kind string
-	set              func(string) string
-	problems         *[]string
-}
-
-func (v *value) String() string { return v.text }
-func (v *value) Type() string   { return v.kind }
-func (v *value) Set(s string) error {
-	v.text = s
-	if want := v.set(s); want != "" {
-		*v.problems = append(*v.problems, fmt.Sprintf("--%s %s: want %s", v.name, echo(v.name, s), want))
-	}
-	return nil
-}
-
-func (c collector) add(name, def, kind, help string, set func(string) string) {
-	c.Var(&value{name: name, text: def, kind: kind, set: set, problems: c.problems}, name, help)
-}
-
-func (c collector) count(name string, p *int64, least int64, help string) {
-	c.add(name, strconv.FormatInt(*p, 10), "N", help, func(s string) string {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || n < least || n > 1_000_000 {
-			return "a whole number from " + strconv.FormatInt(least, 10) + " to 1000000"
-		}
-		*p = n
-		return ""
-	})
-}
-
-func (c collector) choice(name string, p *string, def string, choices []string, help string) {
-	*p = def
-	c.add(name, def, "NAME", help, func(s string) string {
-		if !slices.Contains(choices, s) {
-			return strings.Join(choices, " or ")
-		}
-		*p = s
-		return ""
-	})
-}
-
-func (c collector) span(name string, p *time.Duration, def, help string, whole bool) {
-	c.add(name, def, "TIME", help, func(s string) string {
-		d, err := time.ParseDuration(s)
-		switch {
-		case err != nil || d <= 0:
-			return "a time above zero such as 90s or 5m"
-		case whole && d%time.Second != 0:
-			return "whole seconds such as 30s"
-		}
-		*p = d
-		return ""
-	})
-}
-
 // parseBench reads the command line. done is true when the verb should return code at
 // once; problems were then told.
 func parseBench(args []string, s streams) (o *benchOptions, code int, done bool) {
-	var problems []string
-	var unknown []string
-	for {
-		o = &benchOptions{}
-		problems = problems[:0]
-		fs := pflag.NewFlagSet("bench", pflag.ContinueOnError)
-		fs.SetOutput(io.Discard)
-		fs.SortFlags = false
-		c := collector{fs, &problems}
-		in := o.declare(c)
-		usage(fs, "bench [MODEL] [flags]", benchWhat, benchExample)
-		withColumns(fs)
-		for _, name := range unknown {
-			// Known from here on, so that the flags after it are read too.
-			fs.String(name, "", "")
-			fs.Lookup(name).NoOptDefVal = " "
-		}
-		err := fs.Parse(args)
-		var missing *pflag.NotExistError
-		switch {
-		case errors.Is(err, pflag.ErrHelp):
-			fs.SetOutput(s.out)
-			fs.Usage()
-			return nil, exitOK, true
-		case errors.As(err, &missing) && !slices.Contains(unknown, missing.GetSpecifiedName()) && len(missing.GetSpecifiedShortnames()) == 0:
-			unknown = append(unknown, missing.GetSpecifiedName())
-			continue
-		case err != nil:
-			problems = append(problems, err.Error()+"; see measure bench --help")
-		default:
-			o.finish(fs, in, c, len(unknown) == 0)
-		}
-		for _, name := range unknown {
-			problems = append(problems, "--"+name+": no such flag; "+nearestFlag(fs, name, unknown)+"see measure bench --help")
-		}
-		break
+	o = &benchOptions{}
+	c := newCollector("bench")
+	in := o.declare(c)
+	usage(c.FlagSet, "bench [MODEL] [flags]", benchWhat, benchExample)
+	withColumns(c.FlagSet)
+	switch err := c.read(args); {
+	case errors.Is(err, pflag.ErrHelp):
+		c.help(s.out)
+		return nil, exitOK, true
+	case err == nil:
+		o.finish(in, c)
 	}
 	for _, a := range args {
 		o.secrets.find(a)
 	}
-	if len(problems) > 0 {
-		for _, p := range problems {
+	if len(c.problems) > 0 {
+		for _, p := range c.problems {
 			fmt.Fprintf(s.err, "measure bench: %s\n", o.secrets.clean(p))
 		}
 		return nil, exitUsage, true
@@ -314,15 +224,15 @@ func (o *benchOptions) declare(c collector) *inputs {
 }
 
 // finish checks what several flags say together and fills in what was left out.
-func (o *benchOptions) finish(fs *pflag.FlagSet, in *inputs, c collector, positional bool) {
-	wrong := func(format string, a ...any) { *c.problems = append(*c.problems, fmt.Sprintf(format, a...)) }
+func (o *benchOptions) finish(in *inputs, c collector) {
+	wrong := c.wrong
 	switch {
-	case fs.NArg() == 1:
-		o.model = fs.Arg(0)
-	case fs.NArg() > 1 && positional:
-		wrong("%s: want at most one MODEL; flags begin with --", strings.Join(fs.Args(), " "))
+	case c.NArg() == 1:
+		o.model = c.Arg(0)
+	case c.NArg() > 1 && c.allKnown():
+		wrong("%s: want at most one MODEL; flags begin with --", strings.Join(c.Args(), " "))
 	}
-	given := fs.Changed
+	given := c.Changed
 	if given("isl") || given("osl") && !given("dataset") {
 		if given("cells") && !given("trace") && !given("dataset") {
 			wrong("--cells with --isl or --osl: want one of them; --isl 512 --osl 256 is --cells 512:256")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,44 @@ func TestVerdictsAtTheEndAreThoseOfTheFiles(t *testing.T) {
 	for _, want := range []string{"of roof", "  verified\n", "  unverified: recompute: ", "measure check " + out.prefix + ".json"} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("%q is not told:\n%s", want, told.String())
+		}
+	}
+}
+
+// The first reason that the table gives is one that failed, where one did; a simulated
+// row's client is held against its evidence too.
+func TestTheTableTellsOfAFailureFirst(t *testing.T) {
+	c, err := readCatalog(data.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const late = "client: requests were sent 146,324 µs after their time (p99)"
+	for engine, want := range map[string]string{
+		"vllm":             "  unverified: " + late,
+		row.EmbeddedEngine: "  unverified: " + simulatedNote + "; " + late,
+	} {
+		report, samples, evidence := rowtest.Report(1, rowtest.Options{})
+		report.Receipt.Engine.Name = engine
+		for i := range samples[0] {
+			samples[0][i].Cached = nil
+		}
+		for i := range evidence[1].Capture {
+			evidence[1].Capture[i].DispatchP99 = 146_324
+		}
+		evidence[1].Metrics, report.AsItWas = nil, nil
+		s := &sweep{o: parsed(t, "--base-url", "http://127.0.0.1:8000"), cat: c, srv: &server{engine: engine, embedded: engine == row.EmbeddedEngine}, stamps: report.Client.Stamps}
+		m := &finished{samples: samples[0], evidence: evidence[1]}
+		s.compute(m, &report.Rows[0].Workload, nil, nil)
+		report.Rows = nil
+		out := &output{stdout: io.Discard, report: report, evidence: evidence[:1:1]}
+		out.add(m, io.Discard)
+		if cold := out.judge()[0][slices.Index(gate.Names, "cold")]; cold.Answer != gate.Unjudged {
+			t.Fatalf("gate cold says %s: %s", cold.Answer, cold.Reason)
+		}
+		var told bytes.Buffer
+		s.close(&told, out)
+		if !strings.Contains(told.String(), want) {
+			t.Errorf("%s: %q is not told:\n%s", engine, want, told.String())
 		}
 	}
 }

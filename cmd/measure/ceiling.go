@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"rowproof/data"
 	"rowproof/internal/catalog"
 	"rowproof/internal/roofline"
@@ -42,8 +40,7 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	call := ceilingCall{}
 	q := &call.query
 	q.Batch = 1
-	var problems []string
-	c := collector{pflag.NewFlagSet("ceiling", pflag.ContinueOnError), &problems}
+	c := newCollector("ceiling")
 	fs := c.FlagSet
 	usage(fs, "ceiling --model M --target T [flags]\n       measure ceiling RECIPE [flags]", ceilingWhat, ceilingExample)
 	fs.StringVar(&call.model, "model", "", "catalogue id, name or Hugging Face id")
@@ -59,27 +56,30 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	c.length("cached", &q.Cached, "prompt tokens that a prefix cache serves")
 	fs.StringVar(&call.root, "root", "", "folder that holds data/ (default the catalogue in this binary)")
 	fs.BoolVar(&call.json, "json", false, "for a program")
-	if code, done := parse(fs, args, s); done {
+	if code, done := c.parse(args, s); done {
 		return code
 	}
 	call.changed = fs.Changed
-	switch fs.NArg() {
-	case 0:
-	case 1:
+	switch n := fs.NArg(); {
+	case n == 0 || !c.allKnown():
+	case n == 1:
 		call.recipe = fs.Arg(0)
 	default:
-		problems = append(problems, fmt.Sprintf("%d arguments: want one RECIPE, or --model and --target", fs.NArg()))
+		c.wrong("%d arguments: want one RECIPE, or --model and --target", n)
+	}
+	if !c.root(call.root) {
+		call.root = "" // the rest is judged by this binary's
 	}
 	known, faults := openCatalog(call.root)
 	if len(faults) > 0 {
 		return complain(s, "ceiling", exitFailed, faults)
 	}
-	problems = append(problems, call.resolve(known)...)
+	c.problems = append(c.problems, call.resolve(known)...)
 	if q.Model != nil && q.Target != nil || call.recipe == "" {
-		problems = append(problems, call.wrong(known)...)
+		c.problems = append(c.problems, call.wrong(known)...)
 	}
-	if len(problems) > 0 {
-		return complain(s, "ceiling", exitUsage, append(problems, "See: measure ceiling --help"))
+	if len(c.problems) > 0 {
+		return c.refuse(s)
 	}
 	answer := roofline.Ceiling(*q)
 	if call.json {
@@ -148,7 +148,7 @@ func openCatalog(root string) (*catalog.Catalog, []string) {
 	known, problems := catalog.Load(fsys)
 	lines := make([]string, len(problems))
 	for i, p := range problems {
-		lines[i] = p.String()
+		lines[i] = filepath.Join(root, p.String())
 	}
 	return known, lines
 }
@@ -180,20 +180,21 @@ func (call *ceilingCall) resolve(known *catalog.Catalog) []string {
 	var problems []string
 	q := &call.query
 	if q.Model, _ = known.ModelByName(call.model); q.Model == nil {
-		problems = append(problems, "--model "+unknownName(call.model)+"there are: "+strings.Join(sortedKeys(known.Models), ", "))
+		problems = append(problems, "--model "+unknownName(call.model, sortedKeys(known.Models))+"there are: "+strings.Join(sortedKeys(known.Models), ", "))
 	}
 	var ok bool
 	if q.Target, ok = known.Target(call.target); !ok {
-		problems = append(problems, "--target "+unknownName(call.target)+"there are: "+strings.Join(sortedKeys(known.Targets), ", ")+", and DEVICE-xN for N of a device")
+		problems = append(problems, "--target "+unknownName(call.target, sortedKeys(known.Targets))+"there are: "+strings.Join(sortedKeys(known.Targets), ", ")+", and DEVICE-xN for N of a device")
 	}
 	return problems
 }
 
-func unknownName(name string) string {
+// unknownName says that a name is none of there, and which of them may be meant.
+func unknownName(name string, there []string) string {
 	if name == "" {
 		return "is missing; "
 	}
-	return name + " is not known; "
+	return name + " is not known; " + mayBe("", name, there)
 }
 
 func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
@@ -204,9 +205,7 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 		}
 	}
 	if known.Recipes[call.recipe] == nil {
-		there := sortedKeys(known.Recipes)
-		nearestFirst(call.recipe, there)
-		return append(problems, "no recipe "+call.recipe+"; there are, nearest first:\n  "+strings.Join(there, "\n  "))
+		return append(problems, noRecipe(known, call.recipe))
 	}
 	base, _, why := tradeoff.Query(tradeoff.Catalog(*known), call.recipe)
 	if why != "" {

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"rowproof/internal/gate"
 	"rowproof/internal/row"
 )
@@ -48,15 +46,17 @@ type checkedFile struct {
 }
 
 func check(_ context.Context, args []string, s streams) int {
-	fs := pflag.NewFlagSet("check", pflag.ContinueOnError)
+	fs := newCollector("check")
 	asJSON := fs.Bool("json", false, "for a program")
-	usage(fs, "check FILE… [--json]", checkWhat, checkExample)
-	if code, done := parse(fs, args, s); done {
+	usage(fs.FlagSet, "check FILE… [--json]", checkWhat, checkExample)
+	if code, done := fs.parse(args, s); done {
 		return code
 	}
 	if fs.NArg() == 0 {
-		fmt.Fprintln(s.err, "measure check: no FILE was named; want the PREFIX.json of a run, such as: "+checkExample)
-		return exitUsage
+		fs.wrong("no FILE was named; want the PREFIX.json of a run, such as: %s", checkExample)
+	}
+	if len(fs.problems) > 0 {
+		return fs.refuse(s)
 	}
 	code := exitOK
 	files := make([]checkedFile, 0, fs.NArg())

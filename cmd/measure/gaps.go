@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"rowproof/internal/catalog"
 	"rowproof/internal/gate"
 	"rowproof/internal/roofline"
@@ -30,19 +28,23 @@ verified, sustained load, three repeats.`
 func gaps(_ context.Context, args []string, s streams) int {
 	var root, model string
 	var asJSON bool
-	flags := pflag.NewFlagSet("gaps", pflag.ContinueOnError)
-	usage(flags, "gaps [flags]", gapsWhat, gapsExample)
+	flags := newCollector("gaps")
+	usage(flags.FlagSet, "gaps [flags]", gapsWhat, gapsExample)
 	flags.StringVar(&root, "root", "", "folder that holds data/ (default the current one, where it does)")
 	flags.StringVar(&model, "model", "", "only this model: catalogue id, name or Hugging Face id")
 	flags.BoolVar(&asJSON, "json", false, "for a program")
-	if code, done := parse(flags, args, s); done {
+	if code, done := flags.parse(args, s); done {
 		return code
 	}
-	if flags.NArg() > 0 {
-		return complain(s, "gaps", exitUsage, []string{fmt.Sprintf("%s (%s): want none; --model MODEL asks for one model's gaps", countOf(flags.NArg(), "argument"), strings.Join(flags.Args(), " "))})
+	if flags.NArg() > 0 && flags.allKnown() {
+		flags.wrong("%s (%s): want none; --model MODEL asks for one model's gaps", countOf(flags.NArg(), "argument"), strings.Join(flags.Args(), " "))
 	}
 	if root == "" && isDir(filepath.Join("data", "cells")) {
 		root = "."
+	}
+	flags.root(root)
+	if len(flags.problems) > 0 {
+		return flags.refuse(s)
 	}
 	known, faults := openCatalog(root)
 	var rows []tradeoff.Measured
@@ -70,6 +72,15 @@ func gaps(_ context.Context, args []string, s streams) int {
 	}
 	printGaps(s.out, list)
 	return exitOK
+}
+
+// root checks the folder of --root, where one is named.
+func (c collector) root(dir string) bool {
+	if dir == "" || isDir(filepath.Join(dir, "data")) {
+		return true
+	}
+	c.wrong("--root %s: no folder data in it; want the folder that holds data/", dir)
+	return false
 }
 
 func isDir(name string) bool {

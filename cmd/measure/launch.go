@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 const (
@@ -17,27 +15,38 @@ is called as the model and holds its config and tokenizer.`
 
 func launch(_ context.Context, args []string, s streams) int {
 	var root string
+	var list bool
 	var port uint16
-	flags := pflag.NewFlagSet("launch", pflag.ContinueOnError)
-	usage(flags, "launch RECIPE [flags]", launchWhat, launchExample)
-	flags.Uint16Var(&port, "port", defaultPort, "port that the server is to listen on")
+	flags := newCollector("launch")
+	usage(flags.FlagSet, "launch RECIPE [flags]", launchWhat, launchExample)
+	flags.port(&port, defaultPort, 1, "port that the server is to listen on")
+	flags.BoolVar(&list, "list", false, "print the name of every recipe, one a line")
 	flags.StringVar(&root, "root", "", "folder that holds data/ (default the catalogue in this binary)")
-	if code, done := parse(flags, args, s); done {
+	if code, done := flags.parse(args, s); done {
 		return code
 	}
-	if flags.NArg() != 1 {
-		return complain(s, "launch", exitUsage, []string{fmt.Sprintf("%s: want one RECIPE, MODEL/TARGET/STRATEGY/ENGINE", countOf(flags.NArg(), "argument")), "See: measure launch --help"})
+	flags.root(root)
+	if flags.NArg() != 1 && flags.allKnown() && !list {
+		flags.wrong("%s: want one RECIPE, MODEL/TARGET/STRATEGY/ENGINE, or --list", countOf(flags.NArg(), "argument"))
+	}
+	if flags.NArg() > 0 && flags.allKnown() && list {
+		flags.wrong("--list with %s: want one of the two", strings.Join(flags.Args(), " "))
+	}
+	if len(flags.problems) > 0 {
+		return flags.refuse(s)
 	}
 	known, faults := openCatalog(root)
 	if len(faults) > 0 {
 		return complain(s, "launch", exitFailed, faults)
 	}
+	if list {
+		fmt.Fprintln(s.out, strings.Join(sortedKeys(known.Recipes), "\n"))
+		return exitOK
+	}
 	recipe := flags.Arg(0)
 	r := known.Recipes[recipe]
 	if r == nil {
-		there := sortedKeys(known.Recipes)
-		nearestFirst(recipe, there)
-		return complain(s, "launch", exitUsage, []string{"no recipe " + recipe + "; there are, nearest first:\n  " + strings.Join(there, "\n  ")})
+		return complain(s, "launch", exitUsage, []string{noRecipe(known, recipe)})
 	}
 	if r.Runtime.Image != "" {
 		return complain(s, "launch", exitFailed, []string{recipe + " runs from an image: start " + r.Runtime.Image + " as the recipe's page says"})

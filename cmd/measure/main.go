@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -105,30 +104,6 @@ func help(w io.Writer) {
 		fmt.Fprintf(w, "  %-10s %s\n", v.name, v.summary)
 	}
 	fmt.Fprint(w, "\nEach verb has --help with an example.\n")
-}
-
-// parse parses a verb's flags. done is true when the verb should return code at once:
-// help was asked for, or a flag was wrong.
-func parse(fs *pflag.FlagSet, args []string, s streams) (code int, done bool) {
-	fs.SetOutput(io.Discard)
-	fs.SortFlags = false
-	err := fs.Parse(args)
-	switch {
-	case err == nil:
-		return exitOK, false
-	case errors.Is(err, pflag.ErrHelp):
-		fs.SetOutput(s.out)
-		fs.Usage()
-		return exitOK, true
-	default:
-		var unknown *pflag.NotExistError
-		near := ""
-		if errors.As(err, &unknown) {
-			near = strings.TrimSuffix("; "+nearestFlag(fs, unknown.GetSpecifiedName(), nil), "; ")
-		}
-		fmt.Fprintf(s.err, "measure %s: %v%s\nSee: measure %s --help\n", fs.Name(), err, near, fs.Name())
-		return exitUsage, true
-	}
 }
 
 // usage sets a verb's help: what it does, an example, its flags.

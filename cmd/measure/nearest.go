@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
+
+	"rowproof/internal/catalog"
 )
 
 // nearestFlag is "--NAME may be meant; " for the flag whose name is like one that there
@@ -15,16 +19,47 @@ func nearestFlag(fs *pflag.FlagSet, name string, but []string) string {
 			names = append(names, f.Name)
 		}
 	})
-	nearestFirst(name, names)
-	if len(names) == 0 || distance(name, names[0]) > max(1, (len(name)+1)/3) {
-		return ""
-	}
-	return "--" + names[0] + " may be meant; "
+	return mayBe("--", name, names)
 }
 
-// nearestFirst sorts names by how like one they are.
+// mayBe is "NAME may be meant; " for the one of names that name is a part of, or is spelt
+// like, or "".
+func mayBe(before, name string, names []string) string {
+	nearestFirst(name, names)
+	if len(names) == 0 || distance(name, names[0]) > max(1, (len(name)+1)/3) && (len(name) < 3 || !strings.Contains(names[0], name)) {
+		return ""
+	}
+	return before + names[0] + " may be meant; "
+}
+
+// nearestFirst sorts names by how like one they are: those that it is a part of come before
+// those that it must be changed for.
 func nearestFirst(name string, names []string) {
-	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	far := func(n string) int {
+		if !strings.Contains(n, name) {
+			return distance(name, n) + 1000
+		}
+		return distance(name, n)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return far(a) - far(b) })
+}
+
+// mostNear names are shown of those that are like one that there is not.
+const mostNear = 5
+
+// noRecipe says which recipes are like one that there is not.
+func noRecipe(known *catalog.Catalog, recipe string) string {
+	return "no recipe " + recipe + "; " + nearRecipes(recipe, sortedKeys(known.Recipes))
+}
+
+// nearRecipes are those of there that are like one that there is not.
+func nearRecipes(recipe string, there []string) string {
+	nearestFirst(recipe, there)
+	text := "there are, nearest first:\n  " + strings.Join(there[:min(mostNear, len(there))], "\n  ")
+	if more := len(there) - mostNear; more > 0 {
+		text += fmt.Sprintf("\n  and %d more; measure launch --list prints all", more)
+	}
+	return text
 }
 
 // distance is how many letters must be put in, taken out or changed to make b of a.

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"rowproof/data"
 	"rowproof/internal/gate"
 	"rowproof/internal/row"
@@ -32,16 +30,18 @@ Published rows are never changed.`
 const rowsDir = "data/rows"
 
 func publish(_ context.Context, args []string, s streams) int {
-	flags := pflag.NewFlagSet("publish", pflag.ContinueOnError)
+	flags := newCollector("publish")
 	root := flags.String("root", ".", "folder that holds data/")
 	single := flags.Bool("single", false, "take rows with fewer than 3 repeats: they are shown, and not ranked")
-	usage(flags, "publish FILE… [--root DIR] [--single]", publishWhat, publishExample)
-	if code, done := parse(flags, args, s); done {
+	usage(flags.FlagSet, "publish FILE… [--root DIR] [--single]", publishWhat, publishExample)
+	if code, done := flags.parse(args, s); done {
 		return code
 	}
 	if flags.NArg() == 0 {
-		fmt.Fprintln(s.err, "measure publish: no FILE was named; want the PREFIX.json of a run, such as: "+publishExample)
-		return exitUsage
+		flags.wrong("no FILE was named; want the PREFIX.json of a run, such as: %s", publishExample)
+	}
+	if len(flags.problems) > 0 {
+		return flags.refuse(s)
 	}
 	p := publication{root: *root, single: *single, code: exitFailed}
 	if err := p.open(); err != nil {
@@ -203,8 +203,8 @@ func (p *publication) judgeRow(name string, b *rowfile.Bundle, i int) {
 		return
 	}
 	results := gate.Judge(b.Input(i, p.known.Corpus))
-	for _, g := range results {
-		if !g.Answer.Blocks() || g.Gate == "schema" && len(b.Problems) > 0 {
+	for _, g := range gate.Blocking(results) {
+		if g.Gate == "schema" && len(b.Problems) > 0 {
 			continue
 		}
 		reason := fmt.Sprintf("%s %s: %s", g.Gate, verbOf(g.Answer), g.Reason)

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
 	"rowproof/internal/version"
@@ -31,8 +29,7 @@ var selftestStreams = []int64{1, 64, 256, 1024}
 const mostStreams = 16_384
 
 func selftestVerb(ctx context.Context, args []string, s streams) int {
-	var problems []string
-	c := collector{pflag.NewFlagSet("selftest", pflag.ContinueOnError), &problems}
+	c := newCollector("selftest")
 	levels, stamps := selftestStreams, ""
 	usage(c.FlagSet, "selftest [flags]", selftestWhat, selftestExample)
 	c.add("streams", "1,64,256,1024", "LIST", "streams at once; measured in ascending order", func(s string) string {
@@ -45,14 +42,14 @@ func selftestVerb(ctx context.Context, args []string, s streams) int {
 	})
 	c.choice("stamps", &stamps, "", benchStamps, "where arrival times come from: ring (a packet ring), ktime (the kernel) or read; without it the best there is")
 	asJSON := c.Bool("json", false, "for a program")
-	if code, done := parse(c.FlagSet, args, s); done {
+	if code, done := c.parse(args, s); done {
 		return code
 	}
-	if c.NArg() > 0 {
-		problems = append(problems, fmt.Sprintf("unexpected %q; it takes flags only", c.Arg(0)))
+	if c.NArg() > 0 && c.allKnown() {
+		c.wrong("unexpected %q; it takes flags only", c.Arg(0))
 	}
-	if len(problems) > 0 {
-		return complain(s, "selftest", exitUsage, append(problems, "See: measure selftest --help"))
+	if len(c.problems) > 0 {
+		return c.refuse(s)
 	}
 	r := selftestRun{began: time.Now(), stamps: stamps}
 	code := exitOK

@@ -13,16 +13,15 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
 	"rowproof/internal/engine/simulator"
 )
 
 // simulateFlags are the flags of simulate and what they set.
-func simulateFlags(cfg *simulator.Config) (fs *pflag.FlagSet, host *string, port *uint16, truth *string, untilStdin *bool) {
-	fs = pflag.NewFlagSet("simulate", pflag.ContinueOnError)
+func simulateFlags(cfg *simulator.Config) (fs collector, host *string, port *uint16, truth *string, untilStdin *bool) {
+	fs = newCollector("simulate")
+	port = new(uint16)
 	host = fs.String("host", "127.0.0.1", "address to listen on")
-	port = fs.Uint16("port", 8000, "port to listen on; 0 takes a free one")
+	fs.port(port, 8000, 0, "port to listen on; 0 takes a free one")
 	truth = fs.String("truth", "", "file for the truth log: a JSON line for each request that ended")
 	fs.StringVar(&cfg.Model, "model", cfg.Model, "the model id that it serves")
 	fs.DurationVar(&cfg.Prefill, "prefill", cfg.Prefill, "prefill of any prompt, before its tokens are counted")
@@ -37,7 +36,7 @@ func simulateFlags(cfg *simulator.Config) (fs *pflag.FlagSet, host *string, port
 	fs.Var(&cfg.Faults, "fault", "ways to answer unlike a plain healthy server, separated by commas (listed above)")
 	fs.IntVar(&cfg.FaultEvery, "fault-every", cfg.FaultEvery, "they befall each of so many requests")
 	untilStdin = fs.Bool("until-stdin-closes", false, "end when standard input does, as when the program that started this one dies")
-	usage(fs, "simulate [flags]",
+	usage(fs.FlagSet, "simulate [flags]",
 		"Run the embedded engine: an OpenAI-compatible server that sends each token at a\n"+
 			"time known in advance. The first line on stdout is its address. It measures nothing;\n"+
 			"it is what a client is held against.\n\nFaults:\n"+strings.TrimSuffix(simulator.FaultList(), "\n"),
@@ -48,17 +47,18 @@ func simulateFlags(cfg *simulator.Config) (fs *pflag.FlagSet, host *string, port
 func simulate(ctx context.Context, args []string, s streams) (code int) {
 	cfg := simulator.Default()
 	fs, host, port, truthPath, untilStdin := simulateFlags(&cfg)
-	if code, done := parse(fs, args, s); done {
+	if code, done := fs.parse(args, s); done {
 		return code
 	}
-	if fs.NArg() > 0 {
-		fmt.Fprintf(s.err, "measure simulate: unexpected %q; it takes flags only\nSee: measure simulate --help\n", fs.Arg(0))
-		return exitUsage
+	if fs.NArg() > 0 && fs.allKnown() {
+		fs.wrong("unexpected %q; it takes flags only", fs.Arg(0))
 	}
 	server, err := simulator.New(cfg)
 	if err != nil {
-		fmt.Fprintf(s.err, "measure simulate: %v\n", err)
-		return exitUsage
+		fs.problems = append(fs.problems, strings.Split(err.Error(), "\n")...)
+	}
+	if len(fs.problems) > 0 {
+		return fs.refuse(s)
 	}
 	fail := func(code int, err error) int {
 		fmt.Fprintf(s.err, "measure simulate: %v\n", err)

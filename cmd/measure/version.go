@@ -5,17 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/spf13/pflag"
-
 	"rowproof/internal/version"
 )
 
 func versionVerb(_ context.Context, args []string, s streams) int {
-	fs := pflag.NewFlagSet("version", pflag.ContinueOnError)
-	asJSON := fs.Bool("json", false, "print as JSON")
-	usage(fs, "version [--json]", "Say which build this is and which form of report it writes.", "measure version --json")
-	if code, done := parse(fs, args, s); done {
+	c := newCollector("version")
+	asJSON := c.Bool("json", false, "print as JSON")
+	usage(c.FlagSet, "version [--json]", "Say which build this is and which form of report it writes.", "measure version --json")
+	if code, done := c.parse(args, s); done {
 		return code
+	}
+	if c.NArg() > 0 && c.allKnown() {
+		c.wrong("unexpected %q; it takes flags only", c.Arg(0))
+	}
+	if len(c.problems) > 0 {
+		return c.refuse(s)
 	}
 	v := version.Read()
 	if *asJSON {

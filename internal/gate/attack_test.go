@@ -1,10 +1,12 @@
 package gate_test
 
 import (
+	"strings"
 	"testing"
 
 	"rowproof/internal/gate"
 	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 	"rowproof/internal/rowtest"
 )
 
@@ -95,4 +97,25 @@ func TestSpoiledRowsAreNotVerified(t *testing.T) {
 		m.evidence[1].Capture[2].ServerStartedAt = "2026-11-30T12:30:00Z"
 	})
 	plant(t, long, "warm", gate.Pass, "every timed request came after", func(*made) {})
+}
+
+// A row whose evidence is under no hash could be given another, its id unchanged.
+func TestARowIsBoundToItsEvidence(t *testing.T) {
+	m := make1(1, rowtest.Options{})
+	m.report.Receipt.EvidenceSHA256 = ""
+	m.report.Rows[0].Proof.Evidence = nil
+	var err error
+	if m.report.Rows[0].ID, err = rowfile.ID(m.report, 0); err != nil {
+		t.Fatal(err)
+	}
+	m.evidence[1].Devices[0].Throttle = "0x8"
+	results := judge(t, m.files(t), nil)[0]
+	if got := answers(results)["recompute"]; got != gate.Unjudged {
+		t.Errorf("recompute: %v", got)
+	}
+	for _, r := range results {
+		if r.Gate == "recompute" && !strings.Contains(r.Reason, "missing proof.evidence") {
+			t.Errorf("recompute: %s", r.Reason)
+		}
+	}
 }

@@ -42,15 +42,35 @@ func client(in *Input) Result {
 	if in.Row.Proof.Source != nil {
 		return notApplicable("imported: the tool's own name and clock stand beside the figures")
 	}
-	if in.Report.Simulated() || in.Evidence != nil && in.Evidence.Simulated() {
-		return fail("simulated rows are not publishable: they are of the embedded engine and measure nothing")
+	simulated := in.Report.Simulated() || in.Evidence != nil && in.Evidence.Simulated()
+	// A run of the embedded engine does without a selftest: it is one itself.
+	r := clientByEvidence(in, simulated && in.Report.Client.Selftest == nil)
+	if !simulated {
+		return r
 	}
+	text := "simulated rows are not publishable: they are of the embedded engine and measure nothing"
+	if r.Answer == Fail {
+		text += Spoilt + r.Reason
+	} else {
+		text += "; by its evidence: " + r.Reason
+	}
+	return Result{Answer: Fail, Reason: text, Figures: r.Figures, Mend: r.Mend}
+}
+
+// Spoilt stands in the reason of gate client before what fails by a simulated row's
+// evidence.
+const Spoilt = "; and by its evidence the client spoilt the figures: "
+
+// clientByEvidence judges the client whatever engine it drove.
+func clientByEvidence(in *Input, untested bool) Result {
 	if in.Samples == nil {
 		r, _ := in.noSamples()
 		return r
 	}
 	c := clients{in: in}
-	c.selftest()
+	if !untested {
+		c.selftest()
+	}
 	c.capture()
 	c.lost()
 	c.shared()
@@ -325,12 +345,24 @@ func (c *clients) dispatch() {
 		found int64
 		share float64
 	}{{"p50", middle(half), dispatchP50Share}, {"p99", middle(most), dispatchP99Share}} {
-		limit := max(h.share**f.P50*1000, itlErrorLeast/1000)
+		limit := lateLimit(h.share, *f.P50)
 		c.show("requests sent late by, "+h.name, micros(float64(h.found)), "at most "+micros(limit))
 		if float64(h.found) > limit {
 			c.fail("requests were sent "+micros(float64(h.found))+" after their time ("+h.name+") where "+micros(limit)+" are allowed", clientMend)
 		}
 	}
+}
+
+// lateLimit is how late requests may be sent, in µs, beside a TTFT in ms.
+func lateLimit(share, ttft float64) float64 { return max(share*ttft*1000, itlErrorLeast/1000) }
+
+// LateP99Limit is how late the 99th percentile of a row's requests may be sent, in µs;
+// ok is false where the row has no TTFT to hold it against.
+func LateP99Limit(f *row.Figures) (limit float64, ok bool) {
+	if f.TTFT == nil || f.TTFT.P50 == nil {
+		return 0, false
+	}
+	return lateLimit(dispatchP99Share, *f.TTFT.P50), true
 }
 
 // middle is the median, of two the later.

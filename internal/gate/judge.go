@@ -33,13 +33,25 @@ func Judge(in Input) []Result {
 	return out
 }
 
+// Blocking are the answers that keep a row from being verified: what failed before what
+// cannot be judged, else in the order of Names.
+func Blocking(results []Result) []Result {
+	var out []Result
+	for _, answer := range []Answer{Fail, Unjudged} {
+		for _, r := range results {
+			if r.Answer == answer {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
 // Verdict is Verified when no answer blocks, else Unverified. Withdrawn and imported are
 // told by the corpus, not by the gates.
 func Verdict(results []Result) string {
-	for _, r := range results {
-		if r.Answer.Blocks() {
-			return Unverified
-		}
+	if len(Blocking(results)) > 0 {
+		return Unverified
 	}
 	return Verified
 }

@@ -227,3 +227,31 @@ func TestADatasetOfAnotherRow(t *testing.T) {
 		}
 	}
 }
+
+// A simulated row says of its client too what its evidence tells.
+func TestASimulatedRowsClient(t *testing.T) {
+	simulated := func(m *made) {
+		m.report.Receipt.Engine.Name, m.report.Client.Selftest = row.EmbeddedEngine, nil
+	}
+	plant(t, capped, "client", gate.Fail, "measure nothing; by its evidence: the client's own error is small", simulated)
+	plant(t, capped, "client", gate.Fail, "measure nothing"+gate.Spoilt+"requests were sent 50,000 µs after their time (p99)", func(m *made) {
+		simulated(m)
+		for i := range m.evidence[1].Capture {
+			m.evidence[1].Capture[i].DispatchP99 = 50_000
+		}
+	})
+}
+
+func TestWhatFailedComesBeforeWhatCannotBeJudged(t *testing.T) {
+	results := []gate.Result{
+		{Gate: "a", Answer: gate.Pass}, {Gate: "b", Answer: gate.Unjudged}, {Gate: "c", Answer: gate.Fail},
+		{Gate: "d", Answer: gate.Warn}, {Gate: "e", Answer: gate.Fail}, {Gate: "f", Answer: gate.NotApplicable},
+	}
+	order := ""
+	for _, r := range gate.Blocking(results) {
+		order += r.Gate
+	}
+	if order != "ceb" {
+		t.Errorf("told in the order %s, want ceb", order)
+	}
+}

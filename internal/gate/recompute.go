@@ -27,7 +27,12 @@ func recompute(in *Input) Result {
 				Compared{sum.what, sum.found, *sum.stated})
 		}
 	}
-	if want := in.Row.Proof.Evidence; want != nil {
+	want := in.Row.Proof.Evidence
+	if want == nil && in.Row.Proof.Source == nil {
+		return missing("proof.evidence: without the hash of its line of evidence a row is bound to none, and whoever edits that line changes its verdict",
+			"measure again: bench writes the hash into each row")
+	}
+	if want != nil {
 		if in.Evidence == nil {
 			return missing("the row's evidence, which proof.evidence names", "keep the evidence file beside the report, as bench writes it")
 		}

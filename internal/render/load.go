@@ -222,10 +222,10 @@ func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, wit
 		}
 		seen[d.Row.ID] = file
 		if !simulated {
-			for _, g := range results[i] {
+			for _, g := range gate.Blocking(results[i]) {
 				// A withdrawn row may fail what it was withdrawn for, and still says what was
 				// measured.
-				if g.Answer.Blocks() && (m.Withdrawn == nil || g.Gate == "schema" || g.Gate == "recompute") {
+				if m.Withdrawn == nil || g.Gate == "schema" || g.Gate == "recompute" {
 					s.refuse(fmt.Errorf("%s: row %s: gate %s: %s: %s", at, d.Row.ID, g.Gate, g.Answer, closed(g.Reason)+mend(g)))
 				}
 			}
