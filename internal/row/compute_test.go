@@ -358,6 +358,39 @@ func TestSeedColumns(t *testing.T) {
 	}
 }
 
+// Where no gap between tokens can be told, whether one was an ingest gap is unknown: the
+// columns are empty, and the notes say why.
+func TestNoIngestGapIsKnownWithoutGaps(t *testing.T) {
+	oneChunk := request(0, 9_990)
+	oneChunk.OSL = p(int64(64))
+	for want, samples := range map[string][]Sample{
+		"no request brought a second token":                {request(0, 9_990)},
+		"the chunks' tokens do not sum to usage (1 of 64)": {oneChunk},
+		"all tokens came in a burst within 2 µs":           {request(0, 9_990, 1, 1)},
+	} {
+		w := passes(1, 1)
+		s := Seed(w, samples)
+		if s.ChunkP50 != nil || s.ChunkMax != nil {
+			t.Errorf("%s: the columns are %v and %v", want, s.ChunkP50, s.ChunkMax)
+		}
+		c := Compute(w, 1, samples, nil)
+		notes := strings.Join(Notes(&Row{Workload: *w, Figures: c.Figures, Missing: c.Missing, Counts: c.Counts}, s, "ring"), "\n")
+		for _, column := range []string{"prefill_chunk_ms_p50", "prefill_chunk_ms_max"} {
+			if !strings.Contains(notes, column+": "+want) {
+				t.Errorf("no %s: %s in\n%s", column, want, notes)
+			}
+		}
+	}
+	// One repeat of two with an ingest gap is neither 0 nor a median.
+	one, two, alone := request(0, 49_990, 10_000, 20_000), request(39_990, 30_000, 30_000), request(0, 9_990, 1000)
+	alone.Repeat = 1
+	w := passes(2, 1)
+	w.Repeats = 2
+	if s := Seed(w, []Sample{one, two, alone}); s.ChunkP50 != nil || s.ChunkMax != nil {
+		t.Errorf("of one repeat in two: %v and %v", s.ChunkP50, s.ChunkMax)
+	}
+}
+
 func TestGapsReadBack(t *testing.T) {
 	for text, want := range map[string]string{
 		"[]": "[]", "[1,null,22]": "[1,null,22]", " [ 1 ,\n2 ] ": "[1,2]",

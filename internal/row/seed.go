@@ -10,7 +10,7 @@ type SeedColumns struct {
 	PrefillTokPerSec *float64
 	ITLP50           *float64 // decode ITL
 	ITLP99           *float64
-	ChunkP50         *float64 // ingest gaps; 0 where there were none
+	ChunkP50         *float64 // ingest gaps; 0 where gaps are known and none was one
 	ChunkMax         *float64
 	DecodeTokPerSec  *float64
 	Retires          int64 // completed in a repeat, warm-up included
@@ -23,7 +23,7 @@ func Seed(w *Workload, samples []Sample) SeedColumns {
 	data := make([]repeatData, len(groups))
 	retires := make([]int64, len(groups))
 	var mostIngest []float64
-	gaps, chunked := true, true
+	gaps, chunked := true, 0 // whether gaps are known in each repeat, and in how many some are ingest gaps
 	for i, g := range groups {
 		data[i] = repeatData{series: newSeries(g), rates: newRates(w.Protocol, g)}
 		for _, s := range g {
@@ -32,11 +32,10 @@ func Seed(w *Workload, samples []Sample) SeedColumns {
 			}
 		}
 		d := &data[i]
-		gaps = gaps && d.e2e.len() > 0 && (d.itl.len() > 0 || d.chunk.len() == 0)
+		gaps = gaps && d.itl.len() > 0
 		if n := d.ingest.len(); n > 0 {
 			mostIngest = append(mostIngest, d.ingest.list[n-1])
-		} else {
-			chunked = false
+			chunked++
 		}
 	}
 	b := builder{data: data, coldStart: w.Warmup == 0, missing: map[string]string{}, intervals: map[string]Interval{}}
@@ -53,9 +52,10 @@ func Seed(w *Workload, samples []Sample) SeedColumns {
 		out.ITLP50, out.ITLP99 = f.ITLDecode.P50, f.ITLDecode.P99
 	}
 	switch {
-	case chunked && len(data) > 0:
+	case len(data) == 0:
+	case chunked == len(data):
 		out.ChunkP50, out.ChunkMax = f.IngestGap.P50, median(mostIngest)
-	case gaps && len(data) > 0:
+	case chunked == 0 && gaps:
 		out.ChunkP50, out.ChunkMax = new(float64), new(float64)
 	}
 	if len(retires) > 0 {
