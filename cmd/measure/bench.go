@@ -285,7 +285,7 @@ func takeRecipe(c *catalog.Catalog, o *benchOptions) (*row.AsItWas, error) {
 		return nil, refuse(exitUsage, "--recipe %s: no model %s in the catalogue; want a recipe of one of: %s", o.recipe, parts[0], strings.Join(slices.Sorted(maps.Keys(c.Models)), ", "))
 	}
 	if r == nil {
-		return nil, refuse(exitUsage, "--recipe %s: not in the catalogue; of this model %s", o.recipe, nearRecipes(o.recipe, recipesOf(c, parts[0])))
+		return nil, refuse(exitUsage, "--recipe %s: not in the catalogue; want one of these, %s", o.recipe, nearRecipes(o.recipe, recipesOf(c, parts[0])))
 	}
 	if _, id := c.ModelByName(o.model); id != "" && id != parts[0] {
 		return nil, refuse(exitUsage, "MODEL %s with --recipe %s: that recipe is of %s; want one of the two", o.model, o.recipe, parts[0])

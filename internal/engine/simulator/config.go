@@ -57,37 +57,38 @@ func Default() Config {
 	}
 }
 
-// Check reports everything that is wrong with a configuration.
+// Check reports everything that is wrong with a configuration, under the flags of Args, one
+// a line.
 func (c Config) Check() error {
 	var errs []error
 	if c.Model == "" {
-		errs = append(errs, errors.New("the model id is empty"))
+		errs = append(errs, errors.New("--model is empty; want an id"))
 	}
 	for _, d := range []struct {
 		name string
 		v    time.Duration
 	}{
-		{"prefill", c.Prefill}, {"prefill per token", c.PrefillPerToken},
-		{"gap", c.Gap}, {"gap per stream", c.GapPerStream},
+		{"prefill", c.Prefill}, {"prefill-each", c.PrefillPerToken},
+		{"gap", c.Gap}, {"gap-per-stream", c.GapPerStream},
 	} {
 		if d.v < 0 {
-			errs = append(errs, fmt.Errorf("%s is %v; 0 or more is accepted", d.name, d.v))
+			errs = append(errs, fmt.Errorf("--%s %v: want 0 or more", d.name, d.v))
 		}
 	}
 	if c.MaxRunning < 1 {
-		errs = append(errs, fmt.Errorf("max running streams is %d; 1 or more is accepted", c.MaxRunning))
+		errs = append(errs, fmt.Errorf("--max-running %d: want 1 or more", c.MaxRunning))
 	}
 	if c.Prefills < 1 {
-		errs = append(errs, fmt.Errorf("%d prefills side by side; 1 or more is accepted", c.Prefills))
+		errs = append(errs, fmt.Errorf("--prefills %d: want 1 or more", c.Prefills))
 	}
 	if c.MaxModelLen < 2 {
-		errs = append(errs, fmt.Errorf("max model length is %d; 2 or more is accepted", c.MaxModelLen))
+		errs = append(errs, fmt.Errorf("--max-model-len %d: want 2 or more", c.MaxModelLen))
 	}
 	if c.FaultEvery < 1 {
-		errs = append(errs, fmt.Errorf("a fault every %d requests; 1 or more is accepted", c.FaultEvery))
+		errs = append(errs, fmt.Errorf("--fault-every %d: want 1 or more", c.FaultEvery))
 	}
 	if need := blocks(c.MaxModelLen); c.CacheBlocks < need {
-		errs = append(errs, fmt.Errorf("%d cache blocks hold %d tokens; a max model length of %d needs %d blocks or more",
+		errs = append(errs, fmt.Errorf("--cache-blocks %d: they hold %d tokens; --max-model-len %d takes %d blocks or more",
 			c.CacheBlocks, c.CacheBlocks*BlockTokens, c.MaxModelLen, need))
 	}
 	return errors.Join(errs...)

@@ -650,7 +650,7 @@ func TestConfigCheckListsAllProblems(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, says := range []string{"model id is empty", "gap is -1ns", "max running streams is 0", "1 cache blocks hold 16 tokens; a max model length of 100 needs 7"} {
+	for _, says := range []string{"--model is empty", "--gap -1ns", "--max-running 0", "--cache-blocks 1: they hold 16 tokens; --max-model-len 100 takes 7"} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("does not say %q: %v", says, err)
 		}
