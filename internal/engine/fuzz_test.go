@@ -8,6 +8,7 @@ import (
 
 	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 )
 
 // Whatever a server sends on any route, a sample keeps its form.
@@ -22,10 +23,19 @@ func FuzzSamples(f *testing.F) {
 	} {
 		f.Add(s, 200, uint8(0))
 	}
+	for at, s := range []string{
+		hello + `data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9000000,"total_tokens":10000000}}` + "\n\n" + end,
+		hello + end + hello,
+		generated("a", 9_000_000, "") + generated("b", 10_000_000, `,"spec_verify_ct":10000000,"spec_num_correct_drafts":10000000,"spec_num_proposed_drafts":10000000`),
+		predicted("a", 9_000_000, `,"timings":{"prompt_ms":1e300,"predicted_n":10000000,"draft_n":10000000,"draft_n_accepted":1}`),
+		`{"response":"a"}` + "\n" + `{"done":true,"prompt_eval_count":3,"eval_count":1,"prompt_eval_duration":9223372036854775807,"total_duration":9e99}` + "\n",
+	} {
+		f.Add(s, 200, uint8(at))
+	}
 	f.Fuzz(func(t *testing.T, body string, status int, at uint8) {
 		c := &loadgen.Capture{Spec: loadgen.Spec{Protocol: row.Passes}, Outcomes: []loadgen.Outcome{{
 			Phase: row.PhaseTimed, HTTPStatus: status, Body: []byte(body), Sent: 5,
-			Call:   loadgen.Call{Path: routes[int(at)%len(routes)].path},
+			Call:   loadgen.Call{Path: routes[int(at)%len(routes)].path, ISL: 3, OSL: 4},
 			Stamps: []loadgen.Stamp{{Off: int64(len(body) / 2), At: 9000}, {Off: int64(len(body)), At: loadgen.Unstamped}},
 		}}}
 		s := Samples(c)[0]
@@ -62,6 +72,15 @@ func FuzzSamples(f *testing.F) {
 		}
 		if len(s.Reason) > 2000 {
 			t.Fatalf("a reason of %d bytes", len(s.Reason))
+		}
+		// What is written can be read, of as many such requests as a row has.
+		many := slices.Repeat([]row.Sample{s}, 64)
+		packed, err := rowfile.EncodeSamples(many)
+		if err == nil {
+			_, err = rowfile.DecodeSamples(packed)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		// What follows from it can be computed.
 		one, iters := int64(1), int64(1)

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 
 	"rowproof/internal/row"
 )
@@ -96,7 +97,7 @@ func (t *timings) into(r *reading) {
 	if r.clock == nil {
 		r.clock = &row.ServerClock{}
 	}
-	r.clock.Prefill, r.clock.Decode = fromMS(t.PromptMS), fromMS(t.PredictedMS)
+	r.clock.Prefill, r.clock.Decode = r.fromMS("prompt_ms", t.PromptMS), r.fromMS("predicted_ms", t.PredictedMS)
 	drafted, accepted, predicted := t.DraftN.value(), t.AcceptedN.value(), t.PredictedN.value()
 	if drafted != nil && accepted != nil && predicted != nil && *predicted > *accepted {
 		// Each step of the model brings one token of its own and those it accepts.
@@ -104,9 +105,15 @@ func (t *timings) into(r *reading) {
 	}
 }
 
-// fromMS is a time in ms as whole ns; nil where it is none.
-func fromMS(ms *float64) *int64 {
-	if ms == nil || !(*ms >= 0) || *ms > 1e9 {
+// fromMS is nanoseconds for a time in ms.
+func (r *reading) fromMS(name string, ms *float64) *int64 {
+	switch {
+	case ms == nil:
+		return nil
+	case !(*ms >= 0) || *ms > longestClock/1e6:
+		if len(r.odd) < 8 { // it may come with every chunk
+			r.odd = append(r.odd, name+" can't be: "+strconv.FormatFloat(*ms, 'g', -1, 64)+" ms")
+		}
 		return nil
 	}
 	ns := int64(math.Round(*ms * 1e6))

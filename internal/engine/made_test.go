@@ -78,6 +78,13 @@ func TestMadeStreamsOfOwnRoutes(t *testing.T) {
 		{"an error first", PathOllamaGenerate, `{"error":"model runner has unexpectedly stopped"}` + "\n", say{"error", "model runner has unexpectedly stopped", -1, -1, -1, 0, nil, 0, "chunks", -1}},
 		{"counts that can't be", PathOllamaGenerate, word + `{"done":true,"prompt_eval_count":-1,"eval_count":1e30,"total_duration":-5,"load_duration":1.5}` + "\n", say{"error", "can't be: prompt_tokens -1; completion_tokens 1e30", -1, -1, -1, 1, nil, 0, "chunks", -1}},
 		{"fewer tokens counted than came", PathOllamaGenerate, word + word + word + last, say{"ok", "usage says 2 tokens, 3 chunks carried content, and none says how many", 3, 2, -1, 3, nil, 0, "", -1}},
+		{"content after the last object", PathOllamaGenerate, word + last + word + last, say{"error", `content after its last object ("done": true)`, 3, 2, -1, 1, nil, 0, "", -1}},
+		{"content after the last event", PathCompletion, predicted("a", 1, "") + stopped(1, "") + predicted("b", 2, "") + stopped(2, ""), say{"error", `content after its last event ("stop": true)`, 3, 1, -1, 1, nil, 0, "", -1}},
+		{"text after the end mark", PathGenerate, generated("a", 1, "") + end + generated("ab", 2, ""), say{"error", "content after [DONE]", 3, 1, 1, 1, nil, 0, "", -1}},
+		{"a time that can't be", PathOllamaGenerate, word + `{"done":true,"prompt_eval_count":3,"eval_count":1,"prompt_eval_duration":9223372036854775807}` + "\n",
+			say{"ok", "prompt_eval_duration can't be: 9223372036854775807 ns", 3, 1, -1, 1, nil, 0, "", -1}},
+		{"nine million tokens in a chunk", PathGenerate, generated("a", 9_000_000, "") + end, say{"error", "can't be: completion_tokens 9000000 with 1 chunks", -1, -1, -1, 1, nil, 0, "chunks", -1}},
+		{"nine million tokens in a chunk, and no end", PathGenerate, generated("a", 9_000_000, ""), say{"error", "ended without [DONE]", -1, -1, -1, 1, nil, 0, "chunks", -1}},
 		{"nothing", PathOllamaGenerate, "", say{"error", "the server sent nothing", -1, -1, -1, 0, nil, 0, "chunks", -1}},
 	} {
 		t.Run(c.path+"/"+c.name, func(t *testing.T) { atEveryByte(t, c.path, []byte(c.body), c.want) })

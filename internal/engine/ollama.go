@@ -80,16 +80,24 @@ func ollamaLine(r *reading, data []byte) says {
 		r.usage.Prompts = &promptDetails{l.Cached}
 	}
 	r.clock = &row.ServerClock{
-		Prefill: nanoseconds(l.PromptNS), Decode: nanoseconds(l.EvalNS),
-		Load: nanoseconds(l.LoadNS), Total: nanoseconds(l.TotalNS),
+		Prefill: r.nanoseconds("prompt_eval_duration", l.PromptNS), Decode: r.nanoseconds("eval_duration", l.EvalNS),
+		Load: r.nanoseconds("load_duration", l.LoadNS), Total: r.nanoseconds("total_duration", l.TotalNS),
 	}
 	return out
 }
 
-// nanoseconds is a duration as the server wrote it; nil where it is none.
-func nanoseconds(n json.Number) *int64 {
+// longestClock is 11 days, beyond what any request takes, in ns.
+const longestClock = 1e15
+
+// nanoseconds is a duration as the server wrote it under a name; nil where it is none,
+// which a reason tells unless it is missing.
+func (r *reading) nanoseconds(name string, n json.Number) *int64 {
 	v, err := n.Int64()
-	if err != nil || v < 0 {
+	switch {
+	case n == "":
+		return nil
+	case err != nil || v < 0 || v > longestClock:
+		r.odd = append(r.odd, name+" can't be: "+visible([]byte(n), 30)+" ns")
 		return nil
 	}
 	return &v

@@ -34,6 +34,7 @@ type reading struct {
 	clock     *row.ServerClock // what the server's own clock said
 	spec      *row.Spec        // what speculation did in this request
 	text      string           // the text so far, where chunks repeat it
+	odd       []string         // what the server said beside usage and can't be
 }
 
 // says is what one event of a stream says, in any dialect. Usage, clock and the like go
@@ -130,9 +131,15 @@ func (r *reading) events(o *loadgen.Outcome, d *route, s stream) (done bool, why
 		if len(data) == 0 {
 			continue
 		}
+		if done {
+			if r.more(d, data, before) {
+				r.fail("content after " + d.end)
+			}
+			continue
+		}
 		if string(data) == doneMark {
 			done = true
-			break
+			continue
 		}
 		if len(data) > largestEvent(&o.Call) {
 			r.fail("an event of " + strconv.Itoa(len(data)) + " bytes")
@@ -169,6 +176,17 @@ func (r *reading) events(o *loadgen.Outcome, d *route, s stream) (done bool, why
 	}
 	r.count(ids, grown)
 	return done, why
+}
+
+// more says whether an event behind the end brings content all the same. What else it
+// says counts for nothing.
+func (r *reading) more(d *route, data []byte, before int64) bool {
+	if string(data) == doneMark || len(data) > 4<<20 {
+		return false
+	}
+	behind := reading{text: r.text}
+	said := d.decode(&behind, data)
+	return said.content && (said.printed.any || said.ids > 0 || said.total > before)
 }
 
 // decoded reads an event's JSON into v, and says what is wrong with it, or "". A field

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -112,7 +113,8 @@ func (r *reading) sample(o *loadgen.Outcome, zero int64) row.Sample {
 		sum += p.tokens
 		ones = ones && p.tokens == 1
 	}
-	if r.counted && !ones {
+	wild := r.counted && r.beyond(sum, o.Call.OSL)
+	if r.counted && !ones && !wild {
 		s.N = make([]int64, len(r.pieces))
 		for i, p := range r.pieces {
 			s.N[i] = p.tokens
@@ -135,6 +137,9 @@ func (r *reading) sample(o *loadgen.Outcome, zero int64) row.Sample {
 		r.fillUsage(&s, r.usage, sum)
 	}
 	s.Clock, s.Spec = r.clock, r.spec
+	if r.failure == "" {
+		s.Reason = joined(append([]string{s.Reason}, r.odd...))
+	}
 	return s
 }
 
@@ -196,12 +201,12 @@ func (r *reading) fillUsage(s *row.Sample, u *usage, sum int64) {
 	if r.failure != "" {
 		return // the failure is the reason
 	}
-	for _, w := range odd {
-		if s.Reason != "" {
-			s.Reason += "; "
-		}
-		s.Reason += w
-	}
+	s.Reason = joined(append([]string{s.Reason}, odd...))
+}
+
+// joined are the parts of a reason in one.
+func joined(parts []string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
 // shared counts the pieces whose stamp another piece has too, though they came in

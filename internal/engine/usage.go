@@ -53,11 +53,12 @@ func (r *reading) beyond(n, osl int64) bool {
 // be; or "". What only disagrees is left
 // for the gates: tokens that print nothing, several in one chunk, one over two.
 func (r *reading) impossible(u *usage, isl, osl, sum int64) string {
+	wild := ""
+	if r.counted && r.beyond(sum, osl) {
+		wild = "the chunks' token counts can't be: " + itoa(sum) + " tokens in " + itoa(int64(len(r.pieces))) + " chunks, " + itoa(osl) + " asked for"
+	}
 	if u == nil {
-		if r.counted && r.beyond(sum, osl) {
-			return "the chunks' token counts can't be: " + itoa(sum) + " tokens in " + itoa(int64(len(r.pieces))) + " chunks, " + itoa(osl) + " asked for"
-		}
-		return ""
+		return wild
 	}
 	var bad []string
 	cached := u.cached()
@@ -91,7 +92,7 @@ func (r *reading) impossible(u *usage, isl, osl, sum int64) string {
 		}
 	}
 	if bad == nil {
-		return ""
+		return wild
 	}
 	return "the server's usage can't be: " + strings.Join(bad, "; ")
 }
