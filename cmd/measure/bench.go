@@ -202,7 +202,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 	client := row.Client{Stamps: cal.stamps, Boot: bootID()}
 	if !srv.own {
 		var why string
-		if client.Selftest, why = clientError(ctx, o.mostStreams(), cal.stamps); why != "" && ctx.Err() == nil {
+		if client.Selftest, why = clientError(ctx, w, o.mostStreams(), cal.stamps); why != "" && ctx.Err() == nil {
 			fmt.Fprintf(w, "measure bench: no selftest of the client, so gate client cannot be judged: %s\n", why)
 		}
 	}

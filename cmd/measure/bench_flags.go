@@ -395,11 +395,14 @@ func (o *benchOptions) setExtraBody(s string) string {
 	return ""
 }
 
+// largestKey is how many bytes the file of an API key may hold.
+const largestKey = 64 << 10
+
 // readKey takes the API key from a file or the environment.
 func (o *benchOptions) readKey(file string, wrong func(string, ...any)) {
 	key := os.Getenv("OPENAI_API_KEY")
 	if file != "" {
-		b, err := os.ReadFile(file)
+		b, err := readRegular(file, largestKey)
 		if err != nil {
 			wrong("--api-key-file %s: %s; want a file that holds the key alone", file, reasonOf(err))
 			return

@@ -319,3 +319,17 @@ func TestBenchSurvivesAnEndlessStream(t *testing.T) {
 		t.Errorf("exit %d: %v", code, r)
 	}
 }
+
+// A key that never ends, or never comes, is refused at once.
+func TestBenchTakesAKeyFromAFileOnly(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, bytes.Repeat([]byte("k"), largestKey+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, why := range map[string]string{os.DevNull: "not a regular file", t.TempDir(): "not a regular file", large: "more than 65536 bytes"} {
+		code, _, stderr := quick(t, "--base-url", "http://127.0.0.1:1", "--api-key-file", file)
+		if want := "--api-key-file " + file + ": " + why; code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("exit %d, want %q: %s", code, want, stderr)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -191,10 +192,14 @@ func abs(v int64) int64 {
 
 // clientError is the client's error with as many streams as the run opens: of the
 // calibration of this host where there is one, else of a selftest now. why says why
-// there is none.
-func clientError(ctx context.Context, streams int64, stamps string) (t *row.Selftest, why string) {
-	if t := calibrated(streams, stamps); t != nil {
+// there is none; w is told of a calibration that can't be read.
+func clientError(ctx context.Context, w io.Writer, streams int64, stamps string) (t *row.Selftest, why string) {
+	t, unread := calibrated(streams, stamps)
+	if t != nil {
 		return t, ""
+	}
+	if unread != "" {
+		fmt.Fprintln(w, "measure bench: "+unread)
 	}
 	now, err := selftest(ctx, int(max(streams, leastStreams)), stamps)
 	switch {

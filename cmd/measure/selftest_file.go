@@ -1,12 +1,14 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 	"rowproof/internal/version"
@@ -35,38 +38,111 @@ func calibrationFile() (string, error) {
 	return filepath.Join(dir, "rowproof", "selftest.json"), err
 }
 
-// calibrations reads the file. One that is missing or not ours holds none: it is a cache.
-func calibrations() []hostCalibration {
+// largestCalibration is how many bytes the file may hold; few thousand do.
+const largestCalibration = 1 << 20
+
+// calibrations reads the file. One that is missing holds none: it is a cache. So does one
+// that is not as keepCalibration writes it, and why says so.
+func calibrations() (all []hostCalibration, why string) {
 	name, err := calibrationFile()
 	if err != nil {
-		return nil
+		return nil, ""
 	}
-	data, err := os.ReadFile(name)
-	var all []hostCalibration
-	if err != nil || json.Unmarshal(data, &all) != nil {
-		return nil
+	data, err := readRegular(name, largestCalibration)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ""
 	}
-	return all
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.DisallowUnknownFields()
+		if err = d.Decode(&all); err == nil && d.More() {
+			err = errors.New("more than one JSON value")
+		}
+	}
+	for i := range all {
+		if err == nil {
+			err = all[i].check(all[:i])
+		}
+	}
+	if err != nil {
+		return nil, name + " is ignored, and measure selftest writes it anew: " + reasonOf(err)
+	}
+	return all, ""
+}
+
+// readRegular reads a regular file of at most so many bytes: a device or a pipe may never
+// end, or never begin.
+func readRegular(name string, most int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, fmt.Errorf("more than %d bytes", most)
+	}
+	return data, err
+}
+
+// check holds a calibration against what measure selftest can have written beside others.
+func (c *hostCalibration) check(others []hostCalibration) error {
+	for _, text := range []string{c.Build, c.Boot} {
+		if text == "" || len(text) > 128 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return fmt.Errorf("build or boot: expected a short name, found %.40q", text)
+		}
+	}
+	if !slices.Contains([]string{loadgen.StampsRing, loadgen.StampsKernel, loadgen.StampsRead}, c.Stamps) {
+		return fmt.Errorf("stamps: expected ring, ktime or read, found %.40q", c.Stamps)
+	}
+	if slices.ContainsFunc(others, func(o hostCalibration) bool { return o.Stamps == c.Stamps }) {
+		return errors.New("stamps: " + c.Stamps + " twice")
+	}
+	if at, err := time.Parse(time.RFC3339, c.MeasuredAt); err != nil || at.UTC().Format(time.RFC3339) != c.MeasuredAt {
+		return fmt.Errorf("measured_at: expected a time such as 2026-11-30T18:20:00Z, found %.40q", c.MeasuredAt)
+	}
+	const mostStreams, mostGaps, longest = 1 << 20, 1 << 40, int64(time.Hour)
+	last := int64(0)
+	for _, l := range c.Levels {
+		if l.Streams <= last || l.Streams > mostStreams || l.Gaps < 0 || l.Gaps > mostGaps {
+			return fmt.Errorf("levels: expected more streams at each, and gaps of 0 or more, found %d streams after %d and %d gaps", l.Streams, last, l.Gaps)
+		}
+		last = l.Streams
+		for _, e := range []row.ErrorDist{l.ITLErrorNS, l.TTFTErrorNS} {
+			if e.P50 < 0 || e.P99 < e.P50 || e.Max < e.P99 || e.Max > longest {
+				return fmt.Errorf("errors with %d streams: expected p50, p99 and max in ns, each 0 or more and no less than the one before, found %d, %d, %d", l.Streams, e.P50, e.P99, e.Max)
+			}
+		}
+	}
+	return nil
 }
 
 // calibrated finds the errors with at least so many streams, of this build, this boot
-// and this source of stamps: those of the least such level. nil: there are none.
-func calibrated(streams int64, stamps string) *row.Selftest {
-	for _, c := range calibrations() {
+// and this source of stamps: those of the least such level. nil: there are none, and why
+// tells where the file is at fault.
+func calibrated(streams int64, stamps string) (t *row.Selftest, why string) {
+	all, why := calibrations()
+	for _, c := range all {
 		if c.Boot == "" || c.Boot != bootID() || c.Build != thisBuild() || c.Stamps != stamps {
 			continue
 		}
-		slices.SortFunc(c.Levels, func(a, b row.SelftestLevel) int { return cmp.Compare(a.Streams, b.Streams) })
 		for _, l := range c.Levels {
 			if l.Streams >= streams && l.Gaps > 0 {
 				return &row.Selftest{
 					Streams: l.Streams, ITLErrorNS: l.ITLErrorNS, TTFTErrorNS: l.TTFTErrorNS, Gaps: l.Gaps,
 					Levels: c.Levels, MeasuredAt: c.MeasuredAt, Boot: c.Boot, Stamps: c.Stamps, Revision: version.Read().Revision,
-				}
+				}, ""
 			}
 		}
 	}
-	return nil
+	return nil, why
 }
 
 // keepCalibration puts one into the file, in place of an older one of its stamps.
@@ -81,7 +157,8 @@ func keepCalibration(stamps string, at time.Time, levels []row.SelftestLevel) (n
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return "", err
 	}
-	all := slices.DeleteFunc(calibrations(), func(old hostCalibration) bool { return old.Stamps == stamps || old.Boot != c.Boot })
+	before, _ := calibrations()
+	all := slices.DeleteFunc(before, func(old hostCalibration) bool { return old.Stamps == stamps || old.Boot != c.Boot })
 	data, err := json.MarshalIndent(append(all, c), "", " ")
 	if err != nil {
 		return "", err

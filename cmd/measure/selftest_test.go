@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +101,11 @@ func TestBenchCitesTheCalibrationOfItsHost(t *testing.T) {
 		"other stamps":    strings.ReplaceAll(string(kept), `"read"`, `"ring"`),
 		"cut short":       string(kept[:len(kept)/2]),
 		"of something":    `{"levels": 3}`,
+		"negative errors": regexp.MustCompile(`"p50": \d+`).ReplaceAllString(string(kept), `"p50": -1`),
+		"falling errors":  regexp.MustCompile(`"max": \d+`).ReplaceAllString(string(kept), `"max": 0`),
+		"doubled levels":  strings.ReplaceAll(string(kept), `"streams": 9,`, `"streams": 12,`),
+		"control marks":   strings.ReplaceAll(string(kept), r.MeasuredAt, `\u001b[2J`),
+		"too large":       string(kept) + strings.Repeat(" ", largestCalibration),
 	} {
 		if changed == string(kept) {
 			t.Fatalf("%s: nothing changed", name)
@@ -107,6 +114,13 @@ func TestBenchCitesTheCalibrationOfItsHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		fresh(name, cited("2"))
+	}
+	if err := errors.Join(os.Remove(file), os.Symlink("/dev/zero", file)); err != nil {
+		t.Fatal(err)
+	}
+	fresh("a device", cited("2"))
+	if all, why := calibrations(); all != nil || !strings.Contains(why, file+" is ignored, and measure selftest writes it anew: not a regular file") {
+		t.Errorf("a device: %v, %q", all, why)
 	}
 	if r := calibrate(t, "--streams", "2", "--stamps", "read"); r.Kept == nil {
 		t.Error("a broken file was not replaced")
