@@ -119,3 +119,43 @@ func TestARowIsBoundToItsEvidence(t *testing.T) {
 		}
 	}
 }
+
+// What the server counted must be what the requests hold.
+func TestTheServersOwnCounters(t *testing.T) {
+	after := func(m *made, name string, by float64) {
+		metrics := m.evidence[1].Metrics
+		first := map[string]float64{}
+		for i := range metrics {
+			for key, v := range metrics[i].Values {
+				if !strings.HasPrefix(key, name) {
+					continue
+				}
+				if i == 0 {
+					first[key] = v
+				}
+				metrics[i].Values[key] = first[key] + (v-first[key])*by
+			}
+		}
+	}
+	o := rowtest.Options{}
+	plant(t, o, "counted", gate.Fail, "generated tokens during the row, and its requests hold at most 4896: it served others too", func(m *made) {
+		after(m, "vllm:generation_tokens_total", 3)
+	})
+	plant(t, o, "counted", gate.Fail, "prompt tokens during the row, and its requests hold at most", func(m *made) {
+		after(m, "vllm:prompt_tokens_total", 3)
+	})
+	plant(t, o, "counted", gate.Fail, "they are not of this server, or not of this row", func(m *made) {
+		after(m, "vllm:generation_tokens_total", 0.5)
+	})
+	plant(t, o, "counted", gate.Unjudged, "missing the server's own count of generated tokens", func(m *made) { m.evidence[1].Metrics = nil })
+	plant(t, o, "counted", gate.Unjudged, "missing the server's own count of generated tokens", func(m *made) {
+		for _, metrics := range m.evidence[1].Metrics {
+			for key := range metrics.Values {
+				if strings.HasPrefix(key, "vllm:generation_tokens_total") {
+					delete(metrics.Values, key)
+				}
+			}
+		}
+	})
+	plant(t, o, "counted", gate.Pass, "usage adds up", func(m *made) { after(m, "vllm:generation_tokens_total", 1.005) })
+}

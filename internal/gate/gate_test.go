@@ -206,7 +206,7 @@ func TestPlantedDefects(t *testing.T) {
 				m.samples[0][i].Cached = nil
 			}
 			m.evidence[1].Metrics = nil
-		}), "cold", gate.Unjudged, "missing cached tokens", map[string]gate.Answer{"ceiling": gate.Unjudged}},
+		}), "cold", gate.Unjudged, "missing cached tokens", map[string]gate.Answer{"ceiling": gate.Unjudged, "counted": gate.Unjudged}},
 		{"no warm-up", sealed(func(m *made) {
 			w := &m.report.Rows[0].Workload
 			w.Warmup = 0

@@ -190,8 +190,8 @@ func (l *length) add(n, asked int64) {
 
 const usageMend = `let the server send usage: stream_options {"include_usage": true} must reach it`
 
-// counted passes a row whose tokens the server counted, whose usage adds up, and whose
-// chunks hold as many tokens as usage says.
+// counted passes a row whose tokens the server counted, whose usage adds up, whose chunks
+// hold as many tokens as usage says, and whose requests are all that the server served.
 func counted(in *Input) Result {
 	if r, none := in.noSamples(); none {
 		return r
@@ -221,7 +221,11 @@ func counted(in *Input) Result {
 			" has "+count(*odd.OSL, "token")+" by usage and "+itoa(odd.ChunkTokens())+" in its chunks",
 			Compared{"tokens in the chunks", itoa(odd.ChunkTokens()), itoa(*odd.OSL)})
 	}
-	return pass("usage adds up, and the chunks hold as many tokens as it says" + spreadWords(in))
+	wrong, figures := in.counters()
+	if wrong != nil {
+		return *wrong
+	}
+	return pass("usage adds up, and the chunks hold as many tokens as it says"+spreadWords(in), figures...)
 }
 
 func sum(values ...*int64) int64 {

@@ -2,8 +2,11 @@ package gate_test
 
 import (
 	"encoding/csv"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"rowproof/internal/gate"
@@ -80,6 +83,23 @@ func seedRows(t *testing.T) *made {
 		}
 		ev := observed
 		ev.Row = int64(i)
+		ev.Metrics = slices.Clone(ev.Metrics)
+		for k := range ev.Metrics {
+			ev.Metrics[k].Values = maps.Clone(ev.Metrics[k].Values)
+			for name := range ev.Metrics[k].Values {
+				served := int64(0)
+				switch {
+				case ev.Metrics[k].When == row.Before:
+				case strings.HasPrefix(name, "vllm:generation_tokens_total"):
+					served = 3 * c * osl
+				case strings.HasPrefix(name, "vllm:prompt_tokens_total"):
+					served = 3 * c * isl
+				}
+				if strings.Contains(name, "_tokens_total") {
+					ev.Metrics[k].Values[name] = float64(served)
+				}
+			}
+		}
 		m.report.Rows = append(m.report.Rows, r)
 		m.samples, m.evidence = append(m.samples, samples), append(m.evidence, ev)
 	}

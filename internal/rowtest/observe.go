@@ -42,6 +42,10 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 		running, waiting, usage = "rowproof:num_requests_running", "rowproof:num_requests_waiting", "rowproof:kv_cache_usage_perc"
 		hits, preempted = "rowproof:cached_tokens_total", "rowproof:num_preemptions_total"
 	}
+	generated, prompted := "vllm:generation_tokens_total", "vllm:prompt_tokens_total"
+	if o.AsItWas.Recipe.Engine.Name == "sglang" {
+		generated, prompted = "sglang:generation_tokens_total", "sglang:prompt_tokens_total"
+	}
 	const labels = `{engine="0",model_name="model"}`
 	read := func(at int64, when string, busy float64) {
 		ev.Metrics = append(ev.Metrics, row.MetricSample{At: at, When: when, Values: map[string]float64{
@@ -50,6 +54,9 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 		if o.Simulated {
 			return
 		}
+		tokens, prompts := servedBy(samples, at)
+		values := ev.Metrics[len(ev.Metrics)-1].Values
+		values[generated+labels], values[prompted+labels] = 1000+float64(tokens), 5000+float64(prompts)
 		for d := range o.AsItWas.Recipe.GPUs() {
 			limit, _ := o.AsItWas.Target.BoardW.Float()
 			watts := float64(int64(limit)*6/10 + random.Int64N(20))
@@ -88,4 +95,27 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 		ev.Capture = append(ev.Capture, k)
 	}
 	return ev
+}
+
+// servedBy counts the tokens that had come at a time, and those of the prompts whose
+// first had.
+func servedBy(samples []row.Sample, at int64) (tokens, prompts int64) {
+	for i := range samples {
+		s := &samples[i]
+		now := s.Sent
+		for j, d := range s.T {
+			if now += max(d, 0); now > at {
+				break
+			}
+			if j == 0 && s.ISL != nil {
+				prompts += *s.ISL
+			}
+			if s.N == nil {
+				tokens++
+			} else {
+				tokens += s.N[j]
+			}
+		}
+	}
+	return tokens, prompts
 }

@@ -1,0 +1,26 @@
+package row
+
+// Counted is what a server's own counters say of a row's tokens, over all its requests;
+// nil where it exposes no such counter, or started again meanwhile.
+type Counted struct{ Generated, Prompts *int64 }
+
+// CountedFrom reads the counters of the engines whose totals are of whole tokens.
+func CountedFrom(ev *Evidence) Counted {
+	if ev == nil {
+		return Counted{}
+	}
+	for _, engine := range []string{"vllm:", "sglang:"} {
+		r := reading{ev.Metrics, engine + "num_requests_running"}
+		if engine == "sglang:" {
+			r.mark = "sglang:num_running_reqs"
+		}
+		c := Counted{
+			Generated: whole(r.rise([]string{engine + "generation_tokens_total"})),
+			Prompts:   whole(r.rise([]string{engine + "prompt_tokens_total"})),
+		}
+		if c.Generated != nil || c.Prompts != nil {
+			return c
+		}
+	}
+	return Counted{}
+}
