@@ -216,7 +216,7 @@ func (o *benchOptions) declare(c collector) *inputs {
 	c.choice("stamps", &o.stamps, "", benchStamps, "where arrival times come from: ring (a packet ring), ktime (the kernel) or read; without it the best there is")
 
 	c.choice("device", &in.device, "auto", benchDevices, "what the server must run on: auto, cuda, rocm or cpu; held against the receipt")
-	c.StringVar(&o.output, "output", "", "write `PREFIX`.csv, PREFIX.json, samples and evidence as rows complete; no file of an earlier run is replaced")
+	c.StringVar(&o.output, "output", "", "write `PREFIX`.csv, PREFIX.json, samples and evidence as rows complete; no file of an earlier run is replaced; of folders only the last may be missing, and is made")
 	c.BoolVar(&o.json, "json", false, "for a program: in place of the CSV a line {\"row\": …} for each row, as the report holds it, and of a search {\"slo\": …}")
 	c.BoolVar(&o.requireVerified, "require-verified", false, "exit 4 unless every row is verified")
 	c.BoolVarP(&o.verbose, "verbose", "v", false, "say more on stderr: receipt, prompts, load time, peak memory")
@@ -311,7 +311,7 @@ func (o *benchOptions) setBase(s string) string {
 	const want = "http://HOST:PORT such as http://127.0.0.1:8000, with or without /v1 and with brackets round an IPv6 address"
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
-		u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" || strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "[") {
+		strings.HasSuffix(u.Host, ":") || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" || strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "[") {
 		return want
 	}
 	if p := u.Port(); p != "" {
@@ -322,10 +322,29 @@ func (o *benchOptions) setBase(s string) string {
 	if u.User != nil {
 		return want + " and without a user and password (use --header)"
 	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
-	u.RawPath = ""
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	if route := routeOf(u.Path); route != "" {
+		u.Path = strings.TrimSuffix(u.Path, route)
+		want := u.String() + ", without the route " + route
+		if slices.Contains(engine.Paths(), route) {
+			want += ", which --endpoint " + route + " names"
+		}
+		return want
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/v1")
 	o.base = u
 	return ""
+}
+
+// routeOf is the route of any engine that a path ends with, the longest, or "".
+func routeOf(path string) string {
+	longest := ""
+	for _, route := range slices.Concat(engine.Paths(), engine.Questions()) {
+		if strings.HasSuffix(path, route) && len(route) > len(longest) {
+			longest = route
+		}
+	}
+	return longest
 }
 
 func (o *benchOptions) setRecipe(s string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,12 +37,19 @@ type output struct {
 	unprinted error          // of the first line that could not be printed
 }
 
-// writable makes the folder of a prefix and says whether files can be put there.
-func writable(prefix string) error {
+// writable says whether files can be put under a prefix. Its folder is made, and said, where
+// it alone is missing: several that are would be a slip of the pen.
+func writable(prefix string, w io.Writer) error {
 	if prefix == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(prefix), 0o755); err != nil {
+	dir := filepath.Dir(prefix)
+	switch err := os.Mkdir(dir, 0o755); {
+	case err == nil:
+		fmt.Fprintf(w, "measure bench: --output %s: made the folder %s\n", prefix, dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: no such folder, and more than the last is missing", dir)
+	case !isDir(dir):
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(prefix), ".partial-*")

@@ -40,14 +40,20 @@ func TestRowSaysWhyItFailed(t *testing.T) {
 	ok := row.Sample{Phase: row.PhaseTimed, Status: row.StatusOK}
 	bad := row.Sample{Phase: row.PhaseTimed, Status: row.StatusError, Reason: "status 400: too long"}
 	late := row.Sample{Phase: row.PhaseDrain, Status: row.StatusError, Reason: "ended by us"}
-	w := &row.Workload{Repeats: 1}
+	warm := bad
+	warm.Phase = row.PhaseWarm
+	w := &row.Workload{Repeats: 1, Requests: ptr(int64(3))}
 	for _, c := range []struct {
 		samples []row.Sample
 		want    string
 	}{
-		{[]row.Sample{ok, late}, ""},
+		{[]row.Sample{ok, ok, ok, late}, ""},
 		{[]row.Sample{ok, bad, bad}, "2 of 3 requests failed; the first: status 400: too long"},
-		{[]row.Sample{bad, bad}, "all 2 requests failed; the first: status 400: too long"},
+		{[]row.Sample{bad, bad, bad}, "all 3 requests failed; the first: status 400: too long"},
+		// What is counted, and what was left out.
+		{[]row.Sample{warm, ok, ok, ok}, "1 of 4 requests (1 of them untimed) failed; the first: status 400: too long"},
+		{[]row.Sample{warm, bad}, "all 2 requests (1 of them untimed) failed, and 2 of 3 timed requests stayed unsent; the first: status 400: too long"},
+		{[]row.Sample{bad}, "the only request failed, and 2 of 3 timed requests stayed unsent: status 400: too long"},
 	} {
 		counts := row.Compute(w, 0, c.samples, nil).Counts
 		if got := whyFailed(w, &counts, c.samples, nil); got != c.want {

@@ -155,12 +155,16 @@ func (s *sweep) alone(w *row.Workload, seed *row.SeedColumns) []string {
 // whyFailed says in words what went wrong with a row, or "".
 func whyFailed(w *row.Workload, c *row.Counts, samples []row.Sample, broken error) string {
 	first := ""
-	failed, asked := 0, 0
+	failed, asked, untimed := 0, 0, 0
 	for i := range samples {
-		if samples[i].Phase == row.PhaseDrain {
+		phase := samples[i].Phase
+		if phase == row.PhaseDrain {
 			continue
 		}
 		asked++
+		if phase != row.PhaseTimed {
+			untimed++
+		}
 		if !samples[i].OK() {
 			failed++
 			if first == "" {
@@ -168,18 +172,24 @@ func whyFailed(w *row.Workload, c *row.Counts, samples []row.Sample, broken erro
 			}
 		}
 	}
+	requests, unsent := countOf(asked, "request"), ""
+	if untimed > 0 {
+		requests += fmt.Sprintf(" (%d of them untimed)", untimed)
+	}
+	if left := int(c.Planned) - (asked - untimed); w.DurationS == nil && left > 0 {
+		unsent = fmt.Sprintf(", and %d of %s stayed unsent", left, countOf(int(c.Planned), "timed request"))
+	}
 	switch {
 	case broken != nil && len(samples) == 0:
 		return broken.Error()
 	case broken != nil:
 		return fmt.Sprintf("stopped after %d of %s: %v", repeatsIn(samples), countOf(int(w.Repeats), "repeat"), broken)
+	case failed > 0 && failed == asked && failed == 1:
+		return fmt.Sprintf("the only request failed%s: %s", unsent, first)
 	case failed > 0 && failed == asked:
-		if failed == 1 {
-			return "the only request failed: " + first
-		}
-		return fmt.Sprintf("all %d requests failed; the first: %s", failed, first)
+		return fmt.Sprintf("all %s failed%s; the first: %s", requests, unsent, first)
 	case failed > 0:
-		return fmt.Sprintf("%d of %s failed; the first: %s", failed, countOf(asked, "request"), first)
+		return fmt.Sprintf("%d of %s failed%s; the first: %s", failed, requests, unsent, first)
 	case c.Completed == 0:
 		return "no timed request completed"
 	case c.Completed < c.Planned:

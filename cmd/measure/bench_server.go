@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -70,7 +72,11 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 		// It lists no models, and the one to load was named.
 	case errors.As(err, &gone) && loadgen.TLSTrouble(gone.Err) != "":
 		return nil, refuse(exitNoServer, "%s: %s", o.base.Redacted(), loadgen.TLSTrouble(gone.Err))
-	case errors.As(err, &gone):
+	case (gone != nil || errors.As(err, &other)) && o.base.Scheme == "http" && speaksTLS(ctx, o.base):
+		secure := *o.base
+		secure.Scheme = "https"
+		return nil, refuse(exitNoServer, "%s: the server speaks TLS there; want --base-url %s", o.base.Redacted(), secure.Redacted())
+	case gone != nil:
 		return nil, refuse(exitNoServer, "%v; start one or name another with --base-url", gone)
 	case errors.As(err, &other), errors.As(err, &silent):
 		return nil, refuse(exitNoServer, "%v; name another server with --base-url", err)
@@ -117,6 +123,24 @@ func findServer(ctx context.Context, o *benchOptions, cat *catalog.Catalog) (*se
 		s.extra[key] = json.RawMessage(text)
 	}
 	return s, nil
+}
+
+// speaksTLS says whether a server answers a TLS handshake, if only by refusing it.
+func speaksTLS(ctx context.Context, base *url.URL) bool {
+	ctx, cancel := context.WithTimeout(ctx, goneWithin)
+	defer cancel()
+	port := base.Port()
+	if port == "" {
+		port = base.Scheme
+	}
+	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // nothing is sent to it
+	c, err := d.DialContext(ctx, "tcp", net.JoinHostPort(base.Hostname(), port))
+	if err == nil {
+		c.Close()
+		return true
+	}
+	var said *net.OpError
+	return errors.As(err, &said) && said.Op == "remote error"
 }
 
 // take treats the server as the engine that a user names, as far as what it says of

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/csv"
 	"io"
 	"log"
@@ -484,6 +485,9 @@ func TestBenchExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
+	secure := httptest.NewTLSServer(&fake{models: []string{"m"}})
+	t.Cleanup(secure.Close)
+	curt := hangsUp(t, secure.TLS)
 	const recipe = "llama-3.1-8b/h200-sxm/latency/vllm"
 	quickly := []string{"--cells", "8:2", "--concurrency", "1", "--base-url"}
 	for _, c := range []struct {
@@ -523,6 +527,12 @@ func TestBenchExitCodes(t *testing.T) {
 		{"a recipe without a server", []string{"--recipe", "llama-3.1-8b/b/c/d"}, exitUsage, "--recipe without --base-url"},
 		{"nothing works", []string{"--base-url", broken.URL, "--cells", "8:2", "--concurrency", "1"}, exitFailed, "the server refuses a first short request to /v1/completions: HTTP 500: no GPU"},
 		{"not verified", []string{"--base-url", plain.URL, "--cells", "8:2", "--concurrency", "1", "--require-verified"}, exitNotMet, "not every row is verified"},
+		{"plain HTTP to a TLS port", []string{"--base-url", strings.Replace(secure.URL, "https", "http", 1)}, exitNoServer,
+			": the server speaks TLS there; want --base-url " + secure.URL + "\n"},
+		{"plain HTTP to a TLS port that hangs up", []string{"--base-url", "http://" + curt.Addr().String()}, exitNoServer,
+			": the server speaks TLS there; want --base-url https://" + curt.Addr().String() + "\n"},
+		{"two folders that are not there", []string{"--cells", "8:2", "--output", "nowhere/at/all"}, exitUsage,
+			"--output nowhere/at/all: nowhere/at: no such folder, and more than the last is missing; want a file prefix"},
 		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitUsage, "--output /dev/null/run: mkdir /dev/null: not a directory; want a file prefix"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -532,6 +542,29 @@ func TestBenchExitCodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hangsUp listens for TLS and hangs up on all else without a word, as Python's servers do.
+func hangsUp(t *testing.T, config *tls.Config) net.Listener {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = c.(*tls.Conn).Handshake()
+				c.Close()
+			}()
+		}
+	}()
+	return l
 }
 
 // A row says where lengths differ from those asked and who counted its tokens, and the

@@ -51,14 +51,15 @@ func selftestVerb(ctx context.Context, args []string, s streams) int {
 	if len(c.problems) > 0 {
 		return c.refuse(s)
 	}
+	if lacks := loadgen.Lacks(int(levels[len(levels)-1])); len(lacks) > 0 {
+		return complain(s, "selftest", exitUsage, append(lacks, "Or ask for fewer --streams."))
+	}
+	if err := loadgen.StampsLack(stamps); err != nil {
+		return complain(s, "selftest", exitUsage, []string{err.Error()})
+	}
 	r := selftestRun{began: time.Now(), stamps: stamps}
 	code := exitOK
 	for _, n := range levels {
-		if lacks := loadgen.Lacks(int(n)); len(lacks) > 0 {
-			complain(s, "selftest", exitFailed, lacks)
-			code = exitFailed
-			continue
-		}
 		t, err := selftest(ctx, int(n), r.stamps)
 		switch {
 		case ctx.Err() != nil:

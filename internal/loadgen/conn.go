@@ -91,6 +91,19 @@ func addressOf(base *url.URL) (host string, port uint16, err error) {
 	return base.Hostname(), uint16(number), nil
 }
 
+// StampsLack says why the stamps that are asked for are not to be had here, or nil; "" asks
+// for the best there are.
+func StampsLack(stamps string) error {
+	if stamps == "" {
+		return nil
+	}
+	r, err := (&dialer{}).settle(stamps, 0, 0)
+	if r != nil {
+		r.giveBack()
+	}
+	return err
+}
+
 // settle takes the stamps that were asked for, or the best there are.
 func (d *dialer) settle(stamps string, port uint16, blocks int) (*ring, error) {
 	switch stamps {

@@ -18,6 +18,7 @@ func TestLacksNameWhatIsNeededAndFoundAndTheCommand(t *testing.T) {
 		"enough":         {1216, 1216, 1024, ports, nil},
 		"no limit":       {1216, 0, 1024, portRange{}, nil},
 		"descriptors":    {1216, 1024, 1024, ports, [][]string{{"1024 connections need 1216 file descriptors", "may have 1024", "sudo prlimit --pid $$ --nofile=1216:1216", "--ulimit nofile=1216:1216"}}},
+		"of one":         {64, 20, 1, ports, [][]string{{"1 connection needs 64 file descriptors"}}},
 		"ports":          {300, 400, 28233, ports, [][]string{{"28233 connections", "has 28232 (32768 to 60999)", "sysctl -w net.ipv4.ip_local_port_range"}}},
 		"reserved ports": {300, 400, 28232, portRange{32768, 60999, 1}, [][]string{{"has 28231"}}},
 		"both":           {2, 1, 2, portRange{5, 5, 0}, [][]string{{"file descriptors"}, {"local ports"}}},

@@ -94,7 +94,7 @@ func newLoop(r *runner) (*loop, error) {
 	}
 	s := &r.spec
 	l := &loop{r: r, poll: poll, store: store{bound: spillAbove}, buf: make([]byte, readSize), fewest: 1}
-	l.slots = make(chan struct{}, 64) // a listen backlog is often 128
+	l.slots = make(chan struct{}, dialsAtOnce)
 	for range s.Concurrency {
 		l.addStream()
 	}
