@@ -159,3 +159,39 @@ func TestTheServersOwnCounters(t *testing.T) {
 	})
 	plant(t, o, "counted", gate.Pass, "usage adds up", func(m *made) { after(m, "vllm:generation_tokens_total", 1.005) })
 }
+
+// A client that was stopped sends late what was to follow: the times of each request
+// hold, and the rates do not.
+func TestAStoppedClientIsSeen(t *testing.T) {
+	o := rowtest.Options{Cells: []rowtest.Cell{{ISL: 128, OSL: 1024, Concurrency: 4}}}
+	stop := func(us int64) func(m *made) {
+		return func(m *made) {
+			var from int64
+			for i := range m.samples[0] {
+				s := &m.samples[0][i]
+				if s.Phase == row.PhaseTimed && s.Repeat == 1 && from == 0 {
+					from = s.Sent + 1
+				}
+				if from > 0 && s.Sent >= from {
+					s.Sent, s.Enqueued = s.Sent+us, s.Enqueued+us
+				}
+			}
+		}
+	}
+	window := func(m *made) int64 {
+		var first, last int64
+		for _, s := range timed(m) {
+			if end, _ := s.LastContent(); s.Repeat == 1 {
+				if first == 0 {
+					first = s.Sent
+				}
+				last = max(last, end)
+			}
+		}
+		return last - first
+	}
+	plant(t, o, "client", gate.Pass, "small", func(*made) {})
+	plant(t, o, "client", gate.Pass, "small", func(m *made) { stop(window(m) / 200)(m) })
+	plant(t, o, "client", gate.Warn, "the streams stood empty for", func(m *made) { stop(window(m) * 3 / 100)(m) })
+	plant(t, o, "client", gate.Fail, "the streams stood empty for", func(m *made) { stop(window(m) * 8 / 100)(m) })
+}

@@ -75,6 +75,7 @@ func clientByEvidence(in *Input, untested bool) Result {
 	c.lost()
 	c.shared()
 	c.dispatch()
+	c.stood()
 	c.offered()
 	switch {
 	case len(c.wrong) > 0:

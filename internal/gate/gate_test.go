@@ -157,7 +157,7 @@ func TestPlantedDefects(t *testing.T) {
 		{"a request was left out", sealed(func(m *made) {
 			i := timedAt(m)
 			m.samples[0] = append(m.samples[0][:i:i], m.samples[0][i+1:]...)
-		}), "complete", gate.Fail, "119 of 120 planned requests completed", map[string]gate.Answer{"warm": gate.Fail}},
+		}), "complete", gate.Fail, "119 of 120 planned requests completed", map[string]gate.Answer{"warm": gate.Fail, "client": gate.Warn}},
 		{"an output was short", sealed(func(m *made) {
 			s := &m.samples[0][timedAt(m)]
 			s.T, s.OSL = s.T[:31], p(31)
@@ -233,7 +233,7 @@ func TestPlantedDefects(t *testing.T) {
 			w.Requests, w.DurationS = nil, p(3600)
 			i := timedAt(m)
 			m.samples[0] = append(m.samples[0][:i:i], m.samples[0][i+1:]...)
-		}), "warm", gate.Fail, "request 8 is not among the samples", nil},
+		}), "warm", gate.Fail, "request 8 is not among the samples", map[string]gate.Answer{"client": gate.Warn}},
 		{"a duration that did not end there", sealed(func(m *made) {
 			w := &m.report.Rows[0].Workload
 			w.Requests, w.DurationS = nil, p(3600)
@@ -278,7 +278,7 @@ func TestPlantedDefects(t *testing.T) {
 		{"a stream with two requests at one time", sealed(func(m *made) {
 			i := timedAt(m)
 			m.samples[0][i].Worker = m.samples[0][i+1].Worker
-		}), "repeats", gate.Fail, "at one time", nil},
+		}), "repeats", gate.Fail, "at one time", map[string]gate.Answer{"client": gate.Warn}},
 		{"a timed request amid the warm-up", sealed(func(m *made) {
 			i := timedAt(m)
 			m.samples[0][i].Phase, m.samples[0][i-4].Phase = m.samples[0][i-4].Phase, row.PhaseTimed
@@ -413,7 +413,7 @@ func TestPlantedDefects(t *testing.T) {
 			for i := range s.T[1:] {
 				s.T[i+1] = 400
 			}
-		}), "ceiling", gate.Fail, "the worst: e2e since sent of request", nil},
+		}), "ceiling", gate.Fail, "the worst: e2e since sent of request", map[string]gate.Answer{"client": gate.Warn}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			results := judge(t, c.plant(make1(1, rowtest.Options{}), t), nil)[0]
