@@ -28,6 +28,7 @@ type repeatData struct {
 // nil. Each figure is taken in every repeat, and the row shows the median over the
 // repeats with a Student interval where there are two or more.
 func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
+	samples = withAsked(w, samples)
 	out := Computed{Missing: map[string]string{}, PerRepeat: []Repeat{}, Server: ServerFrom(ev)}
 	onePass(&out.Server, w, len(samples))
 	out.Server.Clock = clockFrom(samples)
@@ -52,6 +53,19 @@ func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 		out.PerRepeat = append(out.PerRepeat, oneRepeat(&data[i], ev))
 	}
 	return out
+}
+
+// withAsked are the samples with what was asked of each.
+func withAsked(w *Workload, samples []Sample) []Sample {
+	samples = slices.Clone(samples)
+	for i := range samples {
+		s := &samples[i]
+		s.asked = w.OSL
+		if s.WantOSL != nil && w.Prompts.Kind != PromptsRandom {
+			s.asked = *s.WantOSL
+		}
+	}
+	return samples
 }
 
 // onePass brings the tokens admitted over the whole row to one pass of c requests, as

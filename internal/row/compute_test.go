@@ -122,9 +122,45 @@ func TestAChunkOfSeveralTokens(t *testing.T) {
 func TestABurstInventsNoITL(t *testing.T) {
 	s := request(0, 90_000, 10)
 	s.OSL = p(int64(256))
-	c := Compute(passes(1, 1), 1, []Sample{s}, nil)
+	w := passes(1, 1)
+	w.OSL = 256
+	c := Compute(w, 1, []Sample{s}, nil)
 	absent(t, c, "itl_ms", c.Figures.ITL == nil, "do not sum to usage (2 of 256)")
 	near(t, "decode tok/s", c.Figures.DecodeTokPerSec, 256/0.09002)
+}
+
+// No rate comes of a usage that is not of the chunks that came. A chunk may hold several
+// tokens, and some print nothing.
+func TestAUsageThatIsNotOfTheChunks(t *testing.T) {
+	for _, c := range []struct {
+		usage, asked int64
+		n            []int64 // of four chunks
+		why          string
+	}{
+		{4, 4, nil, ""},
+		{4, 4, []int64{1, 1, 0, 1}, ""}, // one prints nothing and was not counted
+		{7, 7, nil, ""},
+		{7, 4, []int64{2, 2, 2, 1}, ""}, // more than was asked for, and it came
+		{7, 4, nil, "usage disagrees with the chunks counted: 7 output tokens where 4 were asked for, and 4 came"},
+		{3, 4, nil, "usage disagrees with the chunks counted: 3 output tokens, and 4 came"},
+		{4, 9, []int64{2, 2, 2, 1}, "usage disagrees with the chunks counted: 4 output tokens, and 7 came"},
+	} {
+		s := request(0, 9_990, 5000, 5000, 5000)
+		s.N, s.OSL = c.n, p(c.usage)
+		w := passes(1, 1)
+		w.OSL = c.asked
+		f := Compute(w, 1, []Sample{s}, nil)
+		if c.why == "" {
+			near(t, "decode tok/s", f.Figures.DecodeTokPerSec, float64(c.usage)/0.025)
+			continue
+		}
+		absent(t, f, "decode_tok_s", f.Figures.DecodeTokPerSec == nil, c.why)
+		absent(t, f, "total_tok_s", f.Figures.TotalTokPerSec == nil, c.why)
+		absent(t, f, "tpot_ms", f.Figures.TPOT == nil, c.why)
+		if f.Counts.OSL == nil || f.Counts.OSL.Max != c.usage {
+			t.Errorf("the count as sent is %v, want %d", f.Counts.OSL, c.usage)
+		}
+	}
 }
 
 // The second token came in two chunks: the gap to the third spans from the chunk that
@@ -369,6 +405,7 @@ func TestNoIngestGapIsKnownWithoutGaps(t *testing.T) {
 		"all tokens came in a burst within 2 µs":           {request(0, 9_990, 1, 1)},
 	} {
 		w := passes(1, 1)
+		w.OSL = 64
 		s := Seed(w, samples)
 		if s.ChunkP50 != nil || s.ChunkMax != nil {
 			t.Errorf("%s: the columns are %v and %v", want, s.ChunkP50, s.ChunkMax)

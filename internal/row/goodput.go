@@ -23,6 +23,7 @@ type Good struct {
 // the greatest. A request of one token has no TPOT and no gap to be over. Without limits
 // it is request_s.
 func Goodput(w *Workload, samples []Sample, limits []Limit) Good {
+	samples = withAsked(w, samples)
 	var out Good
 	var rates []float64
 	miss := func(why string) {

@@ -82,7 +82,24 @@ func (s *Sample) OutputTokens() (n int64, why string) {
 	if *s.OSL == 0 && s.ContentChunks() > 0 {
 		return 0, "usage says 0 output tokens, yet " + itoa(s.ContentChunks()) + " chunks of content came"
 	}
+	if why = s.disagreement(); why != "" {
+		return 0, why
+	}
 	return *s.OSL, ""
+}
+
+// disagreement says in which way usage can't be of what came: fewer tokens than the
+// chunks brought, or more than were asked for and than the chunks say. A chunk may hold
+// several tokens, and some tokens print nothing: that alone is none.
+func (s *Sample) disagreement() string {
+	n, came := *s.OSL, s.ChunkTokens()
+	switch {
+	case n < came:
+		return "usage disagrees with the chunks counted: " + itoa(n) + " output tokens, and " + itoa(came) + " came"
+	case s.asked > 0 && n > s.asked && n != came:
+		return "usage disagrees with the chunks counted: " + itoa(n) + " output tokens where " + itoa(s.asked) + " were asked for, and " + itoa(came) + " came"
+	}
+	return ""
 }
 
 // spreadable says whether the chunks' token counts may stand for single tokens: they

@@ -58,6 +58,8 @@ type Sample struct {
 	Last   *int64 `json:"last,omitempty"`
 	Chunks *int64 `json:"chunks,omitempty"`
 	Tokens *int64 `json:"tokens,omitempty"`
+
+	asked int64 // tokens of output, as Compute fills it in; 0: not known
 }
 
 // MarshalJSON writes NoStamp as null.

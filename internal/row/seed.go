@@ -19,6 +19,7 @@ type SeedColumns struct {
 // Seed works out the CSV's columns: each in every repeat over its timed passes, then the
 // median over the repeats.
 func Seed(w *Workload, samples []Sample) SeedColumns {
+	samples = withAsked(w, samples)
 	groups := byRepeat(samples)
 	data := make([]repeatData, len(groups))
 	retires := make([]int64, len(groups))
