@@ -106,7 +106,7 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	}
 	switch {
 	case ctx.Err() != nil && broken == nil:
-		return exitInterrupted, refuse(exitInterrupted, "interrupted; finished rows are kept")
+		return exitInterrupted, refuse(exitInterrupted, "interrupted; %s", out.leaves())
 	case ctx.Err() != nil:
 		return exitInterrupted, refuse(exitInterrupted, "interrupted; %v", broken)
 	case broken != nil:

@@ -110,7 +110,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 	if s.o.verbose {
 		memory(w, out)
 	}
-	if out.prefix != "" {
+	if out.written > 0 {
 		fmt.Fprintf(w, "\nEvery gate's reason: measure check %s\n", shellQuote(out.prefix+".json"))
 	}
 	return verdicts

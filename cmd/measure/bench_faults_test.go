@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,10 +137,76 @@ func TestSignalsEndARun(t *testing.T) {
 			if inOrder := strings.Contains(string(rest), "finished rows are kept"); inOrder != (len(signals) == 1) {
 				t.Errorf("after the first words it said %s", rest)
 			}
+			if told := strings.Contains(string(rest), "measure: interrupted again: ended at once\n"); told != (len(signals) == 2) {
+				t.Errorf("after the first words it said %s", rest)
+			}
 			if b := loaded(t, prefix); len(b.Rows) != 1 || b.Rows[0].Row.Status != row.StatusOK {
 				t.Errorf("%d rows were kept", len(b.Rows))
 			}
 		})
+	}
+}
+
+// A run that ends in its first row says that nothing was finished, leaves no files, and so
+// its prefix free.
+func TestInterruptsInTheFirstRowLeaveNothing(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	drains := drainFor
+	drainFor = 0
+	t.Cleanup(func() { drainFor = drains })
+	asked, end := make(chan bool, 1), make(chan bool)
+	f := &fake{models: []string{"m"}, fail: func(_ int, q *request) (int, string) {
+		if q.tokens == 21 {
+			asked <- true
+			<-end
+		}
+		return 0, ""
+	}}
+	server := f.start(t)
+	t.Cleanup(func() { close(end) })
+	folder := t.TempDir()
+	args := []string{"bench", "--base-url", server.URL, "--cells", "21:2", "--concurrency", "1", "--warmup", "0", "--stamps", "read"}
+	kept := append(slices.Clone(args), "--output", filepath.Join(folder, "run"))
+	nothing := func() {
+		t.Helper()
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
+	}
+
+	cmd, _, stderr := process(t, kept...)
+	<-asked
+	told := ""
+	for range 2 {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		for !strings.Contains(told, "interrupted") {
+			line, err := stderr.ReadString('\n')
+			if told += line; err != nil {
+				t.Fatalf("%v: %s", err, told)
+			}
+		}
+	}
+	rest, _ := io.ReadAll(stderr)
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.HasSuffix(string(rest), "interrupted again: ended at once\n") {
+		t.Errorf("exit %d: %s", code, rest)
+	}
+	nothing()
+
+	for _, args := range [][]string{args, kept} {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-asked
+			cancel()
+		}()
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, args, nil, &stdout, &stderr)
+		if code != exitInterrupted || !strings.Contains(stderr.String(), "interrupted; no row was finished, in part or whole\n") || strings.Contains(stderr.String(), "kept") {
+			t.Errorf("exit %d: %s", code, stderr.String())
+		}
+		nothing()
 	}
 }
 

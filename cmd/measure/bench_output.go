@@ -37,7 +37,7 @@ type output struct {
 	unprinted error          // of the first line that could not be printed
 }
 
-// writable says whether files can be put under a prefix. Its folder is made, and said, where
+// writable says whether files can be put under a prefix, and hold the CSV of no row. Its folder is made, and said, where
 // it alone is missing: several that are would be a slip of the pen.
 func writable(prefix string, w io.Writer) error {
 	if prefix == "" {
@@ -56,20 +56,18 @@ func writable(prefix string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	_, err = io.WriteString(f, rowfile.CSVHeader+"\n")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// begin prints the CSV's header and, with a prefix, writes it to the CSV file.
+// begin prints the CSV's header. Files come with the first row: a run that ends before it
+// leaves none, and its prefix free.
 func (o *output) begin() error {
-	if !o.asJSON {
-		if _, err := io.WriteString(o.stdout, rowfile.CSVHeader+"\n"); err != nil {
-			return err
-		}
-	}
-	if o.prefix == "" {
+	if o.asJSON {
 		return nil
 	}
-	return rowfile.WriteFile(o.prefix+".csv", []byte(rowfile.CSVHeader+"\n"))
+	_, err := io.WriteString(o.stdout, rowfile.CSVHeader+"\n")
+	return err
 }
 
 // reportFile is the report's file; without a prefix, the name that a judge of the rows
@@ -200,6 +198,17 @@ func (o *output) write() error {
 	}
 	o.unwritten, o.written = nil, len(o.report.Rows)
 	return nil
+}
+
+// leaves says what an interrupt leaves of the run.
+func (o *output) leaves() string {
+	switch {
+	case len(o.report.Rows) == 0:
+		return "no row was finished, in part or whole"
+	case o.prefix == "":
+		return "finished rows are printed"
+	}
+	return "finished rows are kept"
 }
 
 // settle tries once more what could not be written, and says what is lost.

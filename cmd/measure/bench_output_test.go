@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,5 +112,35 @@ func TestTheTableTellsOfAFailureFirst(t *testing.T) {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("%s: %q is not told:\n%s", engine, want, told.String())
 		}
+	}
+}
+
+// Where no file could be written, none is named for a look at the gates.
+func TestNoReportNoHint(t *testing.T) {
+	c, err := readCatalog(data.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "full")
+	report, samples, evidence := rowtest.Report(1, rowtest.Options{})
+	m := &finished{row: report.Rows[0], samples: samples[0], evidence: evidence[1], seed: row.Seed(&report.Rows[0].Workload, samples[0])}
+	report.Rows = nil
+	out := &output{prefix: filepath.Join(dir, "run"), stdout: io.Discard, report: report, evidence: evidence[:1:1]}
+	s := &sweep{o: parsed(t, "--base-url", "http://127.0.0.1:8000", "--output", out.prefix), cat: c, srv: &server{engine: "vllm"}}
+	var told bytes.Buffer
+	if out.add(m, io.Discard); out.broken == nil {
+		t.Fatal("files were written to a folder that is not there")
+	}
+	if s.close(&told, out); strings.Contains(told.String(), "measure check") {
+		t.Errorf("told of files that are not there:\n%s", told.String())
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.settle(); err != nil {
+		t.Fatal(err)
+	}
+	if s.close(&told, out); !strings.Contains(told.String(), "measure check "+out.prefix+".json") {
+		t.Errorf("told nothing of the files:\n%s", told.String())
 	}
 }

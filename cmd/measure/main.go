@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 )
 
 // Exit codes, the same for every verb.
@@ -61,6 +62,11 @@ func main() {
 		<-signals
 		cancel()
 		<-signals
+		again := "measure: interrupted again: ended at once"
+		if term.IsTerminal(int(os.Stderr.Fd())) {
+			again = "\r\x1b[K" + again // in place of a line of progress
+		}
+		fmt.Fprintln(os.Stderr, again)
 		os.Exit(exitInterrupted)
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
