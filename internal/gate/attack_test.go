@@ -94,7 +94,7 @@ func TestSpoiledRowsAreNotVerified(t *testing.T) {
 	})
 	plant(t, plain, "repeats", gate.Pass, "3 repeats of one start of the server", func(*made) {})
 	plant(t, plain, "repeats", gate.Pass, "3 repeats over 2 starts of the server", func(m *made) {
-		m.evidence[1].Capture[2].ServerStartedAt = "2026-11-30T12:30:00Z"
+		m.evidence[1].Capture[2].ServerStartedAt = "2026-11-30T11:59:00Z"
 	})
 	plant(t, long, "warm", gate.Pass, "every timed request came after", func(*made) {})
 }
@@ -194,4 +194,30 @@ func TestAStoppedClientIsSeen(t *testing.T) {
 	plant(t, o, "client", gate.Pass, "small", func(m *made) { stop(window(m) / 200)(m) })
 	plant(t, o, "client", gate.Warn, "the streams stood empty for", func(m *made) { stop(window(m) * 3 / 100)(m) })
 	plant(t, o, "client", gate.Fail, "the streams stood empty for", func(m *made) { stop(window(m) * 8 / 100)(m) })
+}
+
+// Evidence that no run leaves behind.
+func TestImpossibleEvidence(t *testing.T) {
+	o := rowtest.Options{}
+	for reason, change := range map[string]func(m *made){
+		"device 7 was read, and the receipt lists none of that index": func(m *made) { m.evidence[1].Devices[3].Index = 7 },
+		"device 0 was read 9,000 s after the row's zero":              func(m *made) { m.evidence[1].Devices[3].At = 9_000_000_000 },
+		"the server's metrics was read −900 s after":                  func(m *made) { m.evidence[1].Metrics[0].At = -900_000_000 },
+		"capture.drops of repeat 1 is -4":                             func(m *made) { m.evidence[1].Capture[1].Drops = -4 },
+		"µs of CPU in 1000 µs on 16 cores":                            func(m *made) { k := &m.evidence[1].Capture[1]; k.Wall, k.CPU = 1000, 17_000 },
+		"tool.command is empty":                                       func(m *made) { m.report.Tool.Command = nil },
+		"--cells 1024:8, and the row is of 128:32":                    func(m *made) { m.report.Tool.Command = []string{"measure", "bench", "--cells", "1024:8"} },
+		"--concurrency 1,16, and the row is of 4":                     func(m *made) { m.report.Tool.Command = []string{"measure", "bench", "--concurrency=1,16"} },
+	} {
+		plant(t, o, "schema", gate.Fail, reason, change)
+	}
+	plant(t, o, "schema", gate.Pass, "the id follows", func(m *made) {
+		m.report.Tool.Command = []string{"measure", "bench", "--cells=1:1,128:32", "--concurrency", "1, 4", "--repeats", "3"}
+	})
+	plant(t, o, "client", gate.Warn, "the clock was set 1000 times in repeat 1", func(m *made) { m.evidence[1].Capture[1].ClockSteps = 1000 })
+	plant(t, o, "client", gate.Warn, "nobody can build it again", func(m *made) { m.report.Tool.Revision += "-dirty" })
+	plant(t, o, "client", gate.Unjudged, "it found no error at all", func(m *made) { m.report.Client.Selftest.ITLErrorNS = row.ErrorDist{} })
+	plant(t, o, "dates", gate.Fail, "the server of repeat 2 started after the row had ended", func(m *made) {
+		m.evidence[1].Capture[2].ServerStartedAt = "2026-11-30T12:30:00Z"
+	})
 }

@@ -77,6 +77,9 @@ func clientByEvidence(in *Input, untested bool) Result {
 	c.dispatch()
 	c.stood()
 	c.offered()
+	if strings.HasSuffix(in.Report.Tool.Revision, "-dirty") {
+		c.shaky = append(c.shaky, "measured with a build of "+in.Report.Tool.Revision+": nobody can build it again")
+	}
 	switch {
 	case len(c.wrong) > 0:
 		return Result{Answer: Fail, Reason: strings.Join(c.wrong, "; "), Figures: c.figures, Mend: c.mend}
@@ -136,6 +139,9 @@ func (c *clients) selftest() {
 		return
 	case level.Gaps < fewestErrors:
 		c.miss("a selftest of "+count(fewestErrors, "gap")+": with "+count(level.Streams, "stream")+" it has "+itoa(level.Gaps), selftestMend)
+		return
+	case level.ITLErrorNS.Max == 0 || level.TTFTErrorNS.Max == 0:
+		c.miss("a selftest that can be: with "+count(level.Streams, "stream")+" it found no error at all, which no clock has", selftestMend)
 		return
 	case !ordered(level.ITLErrorNS) || !ordered(level.TTFTErrorNS):
 		c.miss("a selftest that can be: with "+count(level.Streams, "stream")+" its errors are not p50 ≤ p99 ≤ max", selftestMend)
@@ -219,6 +225,9 @@ func (c *clients) capture() {
 		}
 		if k.Stamps != in.Report.Client.Stamps {
 			c.miss("a selftest with stamps "+stated(k.Stamps)+", which repeat "+itoa(n)+" had: the client's are "+stated(in.Report.Client.Stamps), selftestMend)
+		}
+		if k.ClockSteps > 0 {
+			c.shaky = append(c.shaky, "the clock was set "+count(k.ClockSteps, "time")+" in repeat "+itoa(n)+": gaps across it are only as good as what was seen of it")
 		}
 		if k.LateConnections > 0 {
 			c.shaky = append(c.shaky, count(k.LateConnections, "connection")+" of repeat "+itoa(n)+" opened after the clock had started: their TTFT holds the handshake")

@@ -45,6 +45,16 @@ func dates(in *Input) Result {
 			return fail("measured in the future", Compared{"the row's zero", in.Evidence.Zero, "not after " + in.Now})
 		}
 		figures = append(figures, figure)
+		var last int64
+		for i := range in.Samples {
+			last = max(last, ended(&in.Samples[i]))
+		}
+		for i := range in.Evidence.Capture {
+			k := &in.Evidence.Capture[i]
+			if started, ok := seconds(k.ServerStartedAt); ok && started > zero+last/1_000_000+startSlack {
+				return fail("the server of repeat "+itoa(k.Repeat)+" started after the row had ended", Compared{"server_started_at", k.ServerStartedAt, "not after " + in.Evidence.Zero + " and the row"})
+			}
+		}
 	}
 	return pass("not in the future, and the server's start, the run and the row follow one another", figures...)
 }

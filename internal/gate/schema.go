@@ -1,7 +1,7 @@
 package gate
 
-// schema passes a report that the strict reader found nothing in and whose id follows
-// from its hashed part.
+// schema passes a report that the strict reader found nothing in, whose id follows from
+// its hashed part, and whose evidence and command can be of this row.
 func schema(in *Input) Result {
 	switch n := len(in.FormProblems); {
 	case n == 1:
@@ -15,6 +15,12 @@ func schema(in *Input) Result {
 	case in.ComputedID != in.Row.ID:
 		return fail("the id does not follow from the hashed part: something in it was changed after the row was written",
 			Compared{"id", in.Row.ID, in.ComputedID})
+	}
+	if text := in.records(); text != "" {
+		return fail("evidence that cannot be: " + text)
+	}
+	if text := in.commanded(); text != "" {
+		return fail(text)
 	}
 	text := "reads back, and the id follows from it"
 	if in.Report.Receipt.EvidenceSHA256 == "" {
