@@ -198,6 +198,14 @@ const (
 	pathInfo          = "/info"        // of TGI
 )
 
+// Questions are the paths at which servers of all engines are asked about themselves.
+func Questions() []string {
+	return []string{
+		pathModels, pathVersion, pathServerInfo, pathServerInfoOld, pathMetrics, pathOwnMetrics, pathHealth,
+		pathProps, pathSlots, pathOllamaVersion, pathTags, pathInfo,
+	}
+}
+
 // models reads the list of models, and says whether it is one.
 func (s *Server) models(body []byte) bool {
 	var list struct {

@@ -64,6 +64,8 @@ type datasetReader struct {
 
 func (d *datasetReader) read(f *file) error {
 	switch begins, err := firstByte(f.Reader); {
+	case errors.Is(err, io.EOF):
+		return nil // an empty file, of which more is said than that it ends
 	case err != nil:
 		return err
 	case begins != '[':

@@ -76,7 +76,7 @@ line 7: conversations "5"; want a list of {from, value}`,
 		`[{"prompt": "a"}] {}`:      `the file: '{' after the array; want nothing`,
 		"{\"prompt\": \"caf\xe9\"}": "line 1: no UTF-8; want a text in it",
 		"[]":                        `the file: no prompt; want lines such as {"prompt": "Why is the sky blue?", "output_len": 128}`,
-		" \n":                       "the file: EOF",
+		" \n":                       "the file: no prompt; want lines such as {\"prompt\": \"Why is the sky blue?\", \"output_len\": 128}",
 		`{"conversations": [{"from":"gpt","value":"a"}]}`: `the file: no prompt; want lines such as {"prompt": "Why is the sky blue?", "output_len": 128}`,
 	} {
 		if _, err := ReadDataset(strings.NewReader(text), 4); err == nil || err.Error() != want {

@@ -12,16 +12,24 @@ import (
 )
 
 // problems gathers what is wrong with a file, so that a reader hears of all of it at once;
-// of a file that is wrong throughout, of the first few and their number.
+// of a file that is wrong throughout, of the first few of each kind and their number.
 type problems struct {
 	first []string
+	alike map[string]int // by what is the same in all of a kind
 	count int
 }
 
-const mostProblems = 20
+const (
+	mostProblems = 20
+	mostAlike    = 5
+)
 
 func (p *problems) add(place string, format string, a ...any) {
-	if p.count++; p.count <= mostProblems {
+	if p.alike == nil {
+		p.alike = map[string]int{}
+	}
+	p.count++
+	if p.alike[format]++; p.alike[format] <= mostAlike && len(p.first) < mostProblems {
 		p.first = append(p.first, place+": "+fmt.Sprintf(format, a...))
 	}
 }

@@ -110,7 +110,7 @@ line 11: timestamp "1e999"; want ms from 0`, "\n")
 
 func TestReadTraceIsBounded(t *testing.T) {
 	_, err := ReadTrace(strings.NewReader(strings.Repeat("x\n", 50)), 512)
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != 21 || lines[20] != "and 30 more" {
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != 6 || lines[5] != "and 45 more" {
 		t.Errorf("50 wrong lines were told in %d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 	_, err = ReadTrace(strings.NewReader(strings.Repeat(" ", LongestLine+1)), 512)
