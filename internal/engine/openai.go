@@ -1,6 +1,9 @@
 package engine
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+)
 
 // Routes of OpenAI's API.
 const (
@@ -84,6 +87,7 @@ func (u *usage) thought() *int64 {
 type chunk struct {
 	Object  string `json:"object"`
 	Choices []struct {
+		Index    int64           `json:"index"`
 		Text     json.RawMessage `json:"text"`
 		TokenIDs []int64         `json:"token_ids"`
 		Finish   json.RawMessage `json:"finish_reason"`
@@ -121,6 +125,10 @@ func openAIEvent(r *reading, data []byte) says {
 		c.Timings.into(r)
 	}
 	for _, ch := range c.Choices {
+		if ch.Index != 0 {
+			r.fail("a choice of index " + strconv.FormatInt(ch.Index, 10) + " came, and one choice is measured")
+			continue
+		}
 		out.content = true
 		out.printed.or(r.textOf(ch.Text, ch.Delta))
 		if ch.TokenIDs != nil {

@@ -66,7 +66,15 @@ func read(o *loadgen.Outcome) *reading {
 		return r
 	}
 	if o.HTTPStatus != 0 && o.HTTPStatus != 200 {
-		r.failure = "HTTP " + strconv.Itoa(o.HTTPStatus) + ": " + saidBy(o.Body)
+		r.failure = "HTTP " + strconv.Itoa(o.HTTPStatus) + ": "
+		switch {
+		case o.Err == "":
+			r.failure += saidBy(o.Body)
+		case len(o.Body) == 0:
+			r.failure += o.Err
+		default:
+			r.failure += saidBy(o.Body) + " (" + o.Err + ")"
+		}
 		return r
 	}
 	if o.HTTPStatus == 0 {
@@ -96,8 +104,13 @@ func read(o *loadgen.Outcome) *reading {
 		r.failure = notAStream(o.Body)
 	case !done:
 		r.failure = whyEnd
+		if s.stray != nil {
+			r.failure += "; among its events stood: " + visible(s.stray, mostWords)
+		}
 	case len(r.pieces) == 0:
 		r.failure = "ended with no content"
+	case o.Err != "":
+		r.note = "after " + d.end + ": " + o.Err
 	}
 	return r
 }

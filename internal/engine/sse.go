@@ -22,7 +22,8 @@ type stream struct {
 	// errors are lines of a field "error", which the grammar does not know and which
 	// some servers send a failure by. Each holds the line's value.
 	errors [][]byte
-	more   bool // there are more events than were wanted; what follows was not read
+	stray  []byte // the first line that is of no field that the grammar knows; nil: none
+	more   bool   // there are more events than were wanted; what follows was not read
 }
 
 // parseStream takes a complete body apart by the WHATWG event-stream grammar: an
@@ -73,6 +74,9 @@ func parseStream(body []byte, most int) stream {
 			s.errors = append(s.errors, value)
 		default: // a comment, id, retry, or a field that nobody knows
 			s.cut = s.cut || !ended && len(line) > 0 && line[0] != ':'
+			if s.stray == nil && len(name) > 0 && string(name) != "id" && string(name) != "retry" {
+				s.stray = line
+			}
 		}
 	}
 	if has {

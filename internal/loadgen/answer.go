@@ -109,9 +109,16 @@ type answerError string
 
 func (e answerError) Error() string { return string(e) }
 
-// drop lets go of what came.
+// mostSaid is how many bytes of a refusal are kept, whatever else is let go.
+const mostSaid = 1 << 10
+
+// drop lets go of what came, but for the beginning of a refusal.
 func (a *answer) drop() {
-	a.body, a.parts, a.marks, a.header, a.head, a.size = nil, nil, marks{}, nil, 0, 0
+	var said []byte
+	if a.status != 200 && len(a.parts) == 0 {
+		said = bytes.Clone(a.body[:min(len(a.body), mostSaid)])
+	}
+	a.body, a.parts, a.marks, a.header, a.head, a.size = said, nil, marks{}, nil, 0, int64(len(said))
 }
 
 // release hands over the body and the marks. Buffers that are well used go along with

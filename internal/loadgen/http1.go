@@ -100,6 +100,11 @@ func (r *http1) feed(p []byte, from arrival) ([]byte, error) {
 			if r.state == inHead || r.state == inTrailer {
 				r.heads += n
 			}
+			if r.state == inHead {
+				if err := r.foreign(ends); err != nil {
+					return nil, err
+				}
+			}
 			if len(r.line) > maxHead || r.heads > maxHead {
 				return nil, errors.New("a head, trailer or chunk line of the response passes 64 KiB")
 			}
@@ -114,6 +119,22 @@ func (r *http1) feed(p []byte, from arrival) ([]byte, error) {
 		}
 	}
 	return nil, nil
+}
+
+// foreign refuses an answer in another protocol by its first line, or by enough of it: no
+// head may ever end there.
+func (r *http1) foreign(ends bool) error {
+	const enough = 32
+	line := bytes.TrimLeft(r.line, "\r\n")
+	if len(line) == 0 || bytes.HasPrefix(line, []byte("HTTP/1.")) || !ends && len(line) < enough {
+		return nil
+	}
+	line, _, _ = bytes.Cut(line, []byte{'\n'})
+	return noStatusLine(string(bytes.TrimRight(line, "\r")))
+}
+
+func noStatusLine(line string) error {
+	return errors.New("the answer begins with " + quoted(line, 60) + ", not with an HTTP/1 status line")
 }
 
 // lineDone acts on a complete line of head, chunk size, chunk end or trailer.
@@ -167,7 +188,7 @@ func (r *http1) parseHead(head []byte) error {
 	code, _, _ := strings.Cut(rest, " ")
 	status, err := strconv.Atoi(code)
 	if !strings.HasPrefix(proto, "HTTP/1.") || err != nil || status < 100 || status > 999 {
-		return errors.New("the answer begins with " + quoted(lines[0], 60) + ", not with an HTTP/1 status line")
+		return noStatusLine(lines[0])
 	}
 	switch {
 	case status == 101:

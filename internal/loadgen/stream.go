@@ -298,8 +298,9 @@ func (s *stream) done(err error) {
 		}
 	}
 	if l.tooMuch && err != nil {
-		l.store.add(-a.inMemory())
+		before := a.inMemory()
 		a.drop()
+		l.store.add(a.inMemory() - before)
 	}
 	o.HTTPStatus, o.Header = a.status, a.header
 	if l.store.spills {
