@@ -178,7 +178,16 @@ func (c *calibration) measureWords(ctx context.Context, few *int64) (note string
 		return fmt.Sprintf("prompt=text: the server counts %d more tokens for %d more words: it can't be counted by", many-*few, manyWords-fewWords), nil
 	}
 	around := *few - int64(math.Round(fewWords*perWord))
-	if perWord != 1 {
+	oneEach := perWord == 1
+	if oneEach {
+		// A few random words can hold no longer one, or as many as more words do.
+		all, err := c.tokens(ctx, strings.Join(prompts.Words, " "))
+		if err != nil {
+			return "", err
+		}
+		oneEach = all < 0 || all == around+int64(len(prompts.Words))
+	}
+	if !oneEach {
 		single, beside, err := c.singleTokens(ctx)
 		if err != nil {
 			return "", err

@@ -351,6 +351,7 @@ func TestBenchCalibratesTextPrompts(t *testing.T) {
 		"ids refused":               {&fake{noIDs: true}, nil, "prompt=text calibrated (1 tokens a word and 1 around them)", 40},
 		"chat":                      {&fake{}, chat, "prompt=text calibrated (1 tokens a word and 7 around them)", 40},
 		"some words are two tokens": {&fake{long: 8}, chat, " words of one token each and 7 tokens around them)", 40},
+		"a rare word is two":        {&fake{long: 11}, chat, " words of one token each and 7 tokens around them)", 40},
 		"no ignore_eos":             {&fake{noIgnore: true}, nil, "the server refuses ignore_eos: outputs may end early", 40},
 		"no usage":                  {&fake{noUsage: true, noIDs: true}, nil, "prompt=text: the server does not say how many tokens it is", 0},
 	} {
@@ -405,7 +406,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		}}
 		code, stdout, _ := quick(t, "--base-url", f.start(t).URL, "--cells", "20:3", "--concurrency", "4", "--warmup", "1", "--iters", "2")
 		r := records(t, stdout)[0]
-		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], " of 12 requests failed; the first: HTTP 503") || r["ttft_ms"] == "" {
+		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], " of 12 requests (4 of them untimed) failed; the first: HTTP 503") || r["ttft_ms"] == "" {
 			t.Errorf("exit %d: %v", code, r)
 		}
 	})
@@ -433,7 +434,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		t.Cleanup(func() { close(stop) })
 		code, stdout, _ := quick(t, "--base-url", server.URL, "--cells", "20:3", "--concurrency", "1", "--timeout", "300ms")
 		r := records(t, stdout)[0]
-		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], "1 of 3 requests failed; the first: ") {
+		if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], "1 of 3 requests (2 of them untimed) failed; the first: ") {
 			t.Errorf("exit %d: %v", code, r)
 		}
 	})
@@ -455,7 +456,7 @@ func TestBenchSurvivesFailures(t *testing.T) {
 		if code != exitFailed || len(rows) != 3 || rows[0]["status"] != "ok" || rows[1]["status"] != "error" || rows[2]["status"] != "error" {
 			t.Fatalf("exit %d: %v\n%s", code, rows, stderr)
 		}
-		if !strings.HasPrefix(rows[1]["reason"], "the server is gone (connection refused); the only request failed: ") {
+		if !strings.HasPrefix(rows[1]["reason"], "the server is gone (connection refused); the only request failed, and 1 of 1 timed request stayed unsent: ") {
 			t.Errorf("at the server's death: %q", rows[1]["reason"])
 		}
 		if !strings.Contains(rows[2]["reason"], "refused") {
@@ -533,7 +534,7 @@ func TestBenchExitCodes(t *testing.T) {
 			": the server speaks TLS there; want --base-url https://" + curt.Addr().String() + "\n"},
 		{"two folders that are not there", []string{"--cells", "8:2", "--output", "nowhere/at/all"}, exitUsage,
 			"--output nowhere/at/all: nowhere/at: no such folder, and more than the last is missing; want a file prefix"},
-		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitUsage, "--output /dev/null/run: mkdir /dev/null: not a directory; want a file prefix"},
+		{"a folder that can't be made", []string{"--cells", "8:2", "--output", "/dev/null/run"}, exitUsage, "--output /dev/null/run: /dev/null is no folder; want a file prefix"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, _, stderr := quick(t, c.args...)
