@@ -97,9 +97,16 @@ func load(fsys fs.FS, file string, killed bool) (*Bundle, error) {
 		b.Evidence, b.EvidenceSums, b.Trimmed = b.Evidence[:last], b.EvidenceSums[:last], true
 	}
 	b.holdEvidence()
+	read := map[string]int{} // samples file → its first row
 	for i := range r.Rows {
 		d := b.row(root, i)
-		d.load(fsys, path.Dir(file))
+		if k, twice := read[d.Row.Samples.File]; twice {
+			from := &b.Rows[k]
+			d.Samples, d.SamplesSHA256, d.NoSamples = from.Samples, from.SamplesSHA256, from.NoSamples
+		} else {
+			d.load(fsys, path.Dir(file))
+			read[d.Row.Samples.File] = i
+		}
 		b.Rows = append(b.Rows, d)
 	}
 	return b, nil
@@ -128,12 +135,19 @@ func (b *Bundle) With(report []byte) (*Bundle, error) {
 	return c, nil
 }
 
+// tell adds a problem beside those of the report's form, which are as many at most.
+func (b *Bundle) tell(text string) {
+	if len(b.Problems) < 2*mostProblems {
+		b.Problems = append(b.Problems, text)
+	}
+}
+
 // row is row i with its id and its evidence, without its samples.
 func (b *Bundle) row(root *node, i int) RowData {
 	d := RowData{Row: &b.Report.Rows[i]}
 	var err error
 	if d.ComputedID, err = idOf(root, i); err != nil {
-		b.Problems = append(b.Problems, err.Error())
+		b.tell(err.Error())
 	}
 	for k := range b.Evidence {
 		if b.Evidence[k].Row == int64(i) {
@@ -162,7 +176,7 @@ func (b *Bundle) loadEvidence(fsys fs.FS, file string) {
 // most one a row; any other line would lie beside the report with nothing to hold it.
 func (b *Bundle) holdEvidence() {
 	add := func(text string) {
-		b.Problems = append(b.Problems, path.Base(filepath.ToSlash(EvidenceFile(b.Path)))+": "+text)
+		b.tell(path.Base(filepath.ToSlash(EvidenceFile(b.Path))) + ": " + text)
 	}
 	stated := b.Report.Receipt.EvidenceSHA256
 	if b.NoEvidence != "" {

@@ -50,7 +50,13 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
-const deepest = 100
+// Bounds of one text: how deep it nests, and how many values it has, each of which takes
+// some hundred bytes here. A report of a thousand rows, a request of a million tokens and
+// hours of metrics are well within.
+const (
+	deepest    = 100
+	mostValues = 1 << 21
+)
 
 // syntaxError ends a reading: nothing after it can be trusted.
 type syntaxError struct {
@@ -64,6 +70,7 @@ func (e *syntaxError) Error() string {
 
 type reader struct {
 	data      []byte
+	values    int
 	at        int
 	line      int
 	lineStart int
@@ -112,6 +119,9 @@ func (r *reader) space() {
 func (r *reader) value(depth int) (*node, error) {
 	if depth > deepest {
 		return nil, r.fail("nested deeper than " + strconv.Itoa(deepest))
+	}
+	if r.values++; r.values > mostValues {
+		return nil, r.fail("more than " + strconv.Itoa(mostValues) + " values")
 	}
 	r.space()
 	if r.at >= len(r.data) {

@@ -25,8 +25,15 @@ const (
 	LongestLine   = 32 << 20
 )
 
-// ReadFile reads a file of at most so many bytes, and no more than that of a larger one.
+// ReadFile reads a plain file of at most so many bytes, and no more than that of a larger
+// one. Whatever else bears the name is not opened: a pipe may never say anything.
 func ReadFile(fsys fs.FS, name string, most int64) ([]byte, error) {
+	switch info, err := fs.Stat(fsys, name); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a plain file", name)
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -226,7 +233,7 @@ func decodeLine(line []byte, v any) error {
 	}
 	var s strict
 	s.check(n, reflect.TypeOf(v).Elem(), "")
-	if len(s.problems) > 0 {
+	if s.told(); len(s.problems) > 0 {
 		for i, p := range s.problems {
 			s.problems[i] = strings.TrimPrefix(p, "line 1: ")
 		}

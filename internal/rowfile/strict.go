@@ -13,15 +13,34 @@ import (
 )
 
 // strict collects every difference between a JSON tree and the Go type it should fill.
+// Of more than mostProblems it keeps the first and how many there were.
 type strict struct {
 	problems []string
+	more     int
+}
+
+const mostProblems = 50
+
+func (s *strict) tell(text string) {
+	if len(s.problems) == mostProblems {
+		s.more++
+		return
+	}
+	s.problems = append(s.problems, text)
+}
+
+// told ends the list with what it leaves out.
+func (s *strict) told() {
+	if s.more > 0 {
+		s.problems, s.more = append(s.problems, "and "+strconv.Itoa(s.more)+" more"), 0
+	}
 }
 
 func (s *strict) add(n *node, path, text string) {
 	if path == "" {
 		path = "the top"
 	}
-	s.problems = append(s.problems, "line "+strconv.Itoa(n.line)+": "+path+": "+text)
+	s.tell("line " + strconv.Itoa(n.line) + ": " + path + ": " + text)
 }
 
 var (
@@ -123,7 +142,7 @@ func (s *strict) duplicates(n *node, path string) {
 	seen := make(map[string]int, len(n.keys))
 	for _, k := range n.keys {
 		if first, ok := seen[k.name]; ok {
-			s.problems = append(s.problems, fmt.Sprintf("line %d: %s: key %q stands twice, first at line %d", k.line, orTop(path), k.name, first))
+			s.tell(fmt.Sprintf("line %d: %s: key %q stands twice, first at line %d", k.line, orTop(path), k.name, first))
 			continue
 		}
 		seen[k.name] = k.line
@@ -148,7 +167,7 @@ func (s *strict) object(n *node, t reflect.Type, path string) {
 				names = append(names, name)
 			}
 			slices.Sort(names)
-			s.problems = append(s.problems, fmt.Sprintf("line %d: %s: unknown field %q; there are: %s", k.line, orTop(path), k.name, strings.Join(names, ", ")))
+			s.tell(fmt.Sprintf("line %d: %s: unknown field %q; there are: %s", k.line, orTop(path), k.name, strings.Join(names, ", ")))
 			continue
 		}
 		s.check(n.values[i], f, join(path, k.name))
@@ -229,7 +248,8 @@ func decode(data []byte) (*node, *row.Report, []string, error) {
 	r := new(row.Report)
 	// What does not fit is already told, with its line; the rest is read.
 	if err := json.Unmarshal(data, r); err != nil && len(s.problems) == 0 {
-		s.problems = append(s.problems, err.Error())
+		s.tell(err.Error())
 	}
+	s.told()
 	return root, r, s.problems, nil
 }
