@@ -74,7 +74,7 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		return exitUsage, refuse(exitUsage, "--output %s: the files of an earlier run are there and would be lost: %s; want another PREFIX, such as %s",
 			o.output, strings.Join(old, ", "), freePrefix(o.output))
 	}
-	if err := writable(o.output, s.err); err != nil {
+	if err := writable(o.output); err != nil {
 		return exitUsage, refuse(exitUsage, "--output %s: %v; want a file prefix in a folder that can be written to", o.output, err)
 	}
 	if err := o.checkLimits(); err != nil {

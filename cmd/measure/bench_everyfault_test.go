@@ -91,7 +91,7 @@ func TestBenchOfEveryFault(t *testing.T) {
 	for fault, want := range failing {
 		t.Run(fault, func(t *testing.T) {
 			code, r, stderr := measure(t, fault, 1)
-			if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], "all ") || !strings.Contains(r["reason"], " requests failed; the first: "+want.reason) {
+			if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], "all ") || !strings.Contains(r["reason"], " requests (2 of them untimed) failed") || !strings.Contains(r["reason"], "; the first: "+want.reason) {
 				t.Errorf("exit %d: %v\n%s", code, r, stderr)
 			}
 			for _, column := range []string{"first_call_ms", "ttft_ms", "prefill_tok_s", "itl_p50_ms", "decode_tok_s"} {
@@ -101,7 +101,7 @@ func TestBenchOfEveryFault(t *testing.T) {
 			}
 			// Every third request: the others have their figures, and the row is no less an error.
 			code, r, stderr = measure(t, fault, 3)
-			if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], " of 10 requests failed; the first: "+want.reason) || r["ttft_ms"] == "" {
+			if code != exitFailed || r["status"] != "error" || !strings.Contains(r["reason"], " of 10 requests (2 of them untimed) failed; the first: "+want.reason) || r["ttft_ms"] == "" {
 				t.Errorf("exit %d: %v\n%s", code, r, stderr)
 			}
 		})

@@ -37,18 +37,19 @@ type output struct {
 	unprinted error          // of the first line that could not be printed
 }
 
-// writable says whether files can be put under a prefix, and hold the CSV of no row. Its folder is made, and said, where
-// it alone is missing: several that are would be a slip of the pen.
-func writable(prefix string, w io.Writer) error {
+// writable says whether files can be put under a prefix, and hold the CSV of no row. Its
+// folder is made where it alone is missing: several that are would be a slip of the pen.
+func writable(prefix string) error {
 	if prefix == "" {
 		return nil
 	}
 	dir := filepath.Dir(prefix)
 	switch err := os.Mkdir(dir, 0o755); {
 	case err == nil:
-		fmt.Fprintf(w, "measure bench: --output %s: made the folder %s\n", prefix, dir)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: no such folder, and more than the last is missing", dir)
+	case !isDir(dir) && errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s is no folder", dir)
 	case !isDir(dir):
 		return err
 	}

@@ -42,7 +42,7 @@ func TestRowSaysWhyItFailed(t *testing.T) {
 	late := row.Sample{Phase: row.PhaseDrain, Status: row.StatusError, Reason: "ended by us"}
 	warm := bad
 	warm.Phase = row.PhaseWarm
-	w := &row.Workload{Repeats: 1, Requests: ptr(int64(3))}
+	w := &row.Workload{Protocol: row.Sustained, Repeats: 1, Requests: ptr(int64(3))}
 	for _, c := range []struct {
 		samples []row.Sample
 		want    string
