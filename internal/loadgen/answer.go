@@ -23,6 +23,7 @@ type answer struct {
 	full   int64 // chunks that are large enough to hold an event
 	marks  marks
 	limit  limit
+	said   []byte // the beginning of a refusal
 }
 
 // limit is what an answer may take; zeros bound nothing.
@@ -85,6 +86,9 @@ func (a *answer) chunk(n int64) {
 // one chunk. It returns in which way too much came, or nil.
 func (a *answer) take(p []byte, end int64, from arrival, framed bool) error {
 	a.body = append(a.body, p...)
+	if a.status != 200 && len(a.said) < mostSaid {
+		a.said = append(a.said, p[:min(len(p), mostSaid-len(a.said))]...)
+	}
 	a.size += int64(len(p))
 	a.marks.add(len(p), end, from, framed)
 	return a.excess()
@@ -114,11 +118,7 @@ const mostSaid = 1 << 10
 
 // drop lets go of what came, but for the beginning of a refusal.
 func (a *answer) drop() {
-	var said []byte
-	if a.status != 200 && len(a.parts) == 0 {
-		said = bytes.Clone(a.body[:min(len(a.body), mostSaid)])
-	}
-	a.body, a.parts, a.marks, a.header, a.head, a.size = said, nil, marks{}, nil, 0, int64(len(said))
+	a.body, a.parts, a.marks, a.header, a.head, a.size = bytes.Clone(a.said), nil, marks{}, nil, 0, int64(len(a.said))
 }
 
 // release hands over the body and the marks. Buffers that are well used go along with

@@ -42,6 +42,29 @@ func TestEndlessAnswersAreCut(t *testing.T) {
 	}
 }
 
+// The words of a refusal are kept, though it never ends.
+func TestAnEndlessRefusalIsHeard(t *testing.T) {
+	flood := endless(strings.Repeat("no room. ", 30<<10))
+	handle := flood.handle
+	flood.handle = func(w http.ResponseWriter, r *http.Request, n int) {
+		w.WriteHeader(http.StatusInternalServerError)
+		handle(w, r, n)
+	}
+	spec := load(flood.start(t), row.Passes, 1, 0)
+	spec.Iters = 1
+	got, err := Run(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := got.Outcomes[0]
+	if err := o.Load(); err != nil {
+		t.Fatal(err)
+	}
+	if o.HTTPStatus != 500 || o.Err != "the answer passed 64 MiB" || len(o.Body) != mostSaid || !strings.HasPrefix(string(o.Body), "no room. no room.") {
+		t.Errorf("status %d, %q with %d bytes", o.HTTPStatus, o.Err, len(o.Body))
+	}
+}
+
 // Answers that each are small enough, and together are not.
 func TestARunHoldsNoMoreThanItMay(t *testing.T) {
 	base, _ := url.Parse("http://127.0.0.1:1")
