@@ -39,7 +39,7 @@ func ReadDataset(r io.Reader, output int64) (*Dataset, error) {
 	f := newFile(r)
 	d := &datasetReader{output: output}
 	if err := d.read(f); err != nil {
-		d.wrong.add("the file", "%v", err)
+		d.wrong.add("the file", "%s", err) // of a kind of its own
 	}
 	if d.unstated > 0 {
 		d.wrong.add(d.firstUnstated, "no output_len, and so in %d of %d items; want it there, or --osl for them", d.unstated, d.unstated+len(d.Items))
@@ -120,7 +120,7 @@ func (d *datasetReader) item(kind string, number int, b []byte) error {
 	members, err := object(b)
 	if err != nil {
 		wrong("%v", err)
-		return nil
+		return d.wrong.enough()
 	}
 	if len(d.Items) == MostRequests {
 		return fmt.Errorf("%s: more than %d prompts", place, MostRequests)
@@ -158,7 +158,7 @@ func (d *datasetReader) item(kind string, number int, b []byte) error {
 	default:
 		d.Items = append(d.Items, it)
 	}
-	return nil
+	return d.wrong.enough()
 }
 
 // content reads a prompt or messages.
@@ -176,11 +176,17 @@ func (d *datasetReader) content(it *Item, members map[string]json.RawMessage, wr
 	}
 }
 
+const mostMessages = 10_000
+
 // chat reads the messages of a chat.
 func chat(v json.RawMessage, wrong func(string, ...any)) (out []Message) {
 	var list []json.RawMessage
 	if json.Unmarshal(v, &list) != nil || len(list) == 0 {
 		wrong("messages %s; want a list of {role, content}", shown(v))
+		return nil
+	}
+	if len(list) > mostMessages {
+		wrong("%d messages; want at most %d", len(list), mostMessages)
 		return nil
 	}
 	for i, m := range list {

@@ -34,6 +34,18 @@ func (p *problems) add(place string, format string, a ...any) {
 	}
 }
 
+// enough says that a file is wrong throughout, and nothing is learned by reading on.
+func (p *problems) enough() error {
+	if p.count < enoughProblems {
+		return nil
+	}
+	return errEnough
+}
+
+const enoughProblems = 1000
+
+var errEnough = errors.New("read no further: it is wrong throughout")
+
 // err is nil where nothing is wrong.
 func (p *problems) err() error {
 	if p.count == 0 {

@@ -50,7 +50,7 @@ func ReadTrace(r io.Reader, block int64) (*Trace, error) {
 	f := newFile(r)
 	t := &traceReader{Trace: Trace{Block: block}, blocks: map[int64]int64{}, sessions: map[string]*session{}, heads: newHeads()}
 	if err := f.lines(t.line); err != nil {
-		t.wrong.add("the file", "%v", err)
+		t.wrong.add("the file", "%s", err) // of a kind of its own
 	}
 	if len(t.Requests) == 0 && t.wrong.count == 0 {
 		t.wrong.add("the file", "no request; want lines such as %s", `{"timestamp": 0, "input_length": 1024, "output_length": 128, "hash_ids": [0, 1]}`)
@@ -87,7 +87,7 @@ func (t *traceReader) line(number int, line []byte) error {
 	members, err := object(line)
 	if err != nil {
 		wrong("%v", err)
-		return nil
+		return t.wrong.enough()
 	}
 	for name := range members {
 		if !isField(name, traceFields) {
@@ -114,7 +114,7 @@ func (t *traceReader) line(number int, line []byte) error {
 	}
 	ids := t.ids(members["hash_ids"], q.Input, wrong)
 	if t.wrong.count > before {
-		return nil
+		return t.wrong.enough()
 	}
 	if len(t.Requests) == 0 {
 		t.zero, t.latest, t.at = ms, ms, number

@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -112,6 +113,18 @@ func TestReadTraceIsBounded(t *testing.T) {
 	_, err := ReadTrace(strings.NewReader(strings.Repeat("x\n", 50)), 512)
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 6 || lines[5] != "and 45 more" {
 		t.Errorf("50 wrong lines were told in %d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+	endless := func() io.Reader { return strings.NewReader(strings.Repeat("x\n", 1_000_000)) }
+	const stopped = "the file: read no further: it is wrong throughout\nand 995 more"
+	if _, err := ReadTrace(endless(), 512); err == nil || !strings.HasSuffix(err.Error(), stopped) {
+		t.Errorf("a million wrong lines: %v", err)
+	}
+	if _, err := ReadDataset(endless(), 512); err == nil || !strings.HasSuffix(err.Error(), stopped) {
+		t.Errorf("a million wrong lines of a dataset: %v", err)
+	}
+	many := `{"messages": [` + strings.Repeat("0,", 4_000_000) + "0]}"
+	if _, err := ReadDataset(strings.NewReader(many), 512); err == nil || err.Error() != "line 1: 4000001 messages; want at most 10000" {
+		t.Errorf("an entry of four million messages: %v", err)
 	}
 	_, err = ReadTrace(strings.NewReader(strings.Repeat(" ", LongestLine+1)), 512)
 	if err == nil || err.Error() != "the file: line 1: more than 16 MiB; want one request a line" {
