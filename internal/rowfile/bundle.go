@@ -198,12 +198,38 @@ func (b *Bundle) holdEvidence() {
 			first[n] = i + 1
 		}
 	}
+	b.inOrder(first, add)
 	line, ok := first[-1]
 	switch {
 	case !ok:
 		add("the run's own line, of row -1, is missing")
 	case stated != "" && b.EvidenceSums[line-1] != stated:
 		add(fmt.Sprintf("line %d: its SHA-256 is %s, receipt.evidence_sha256 states %s", line, b.EvidenceSums[line-1], stated))
+	}
+}
+
+// orderSlack is how far a host's clock may be set back between two rows.
+const orderSlack = 2 * time.Second
+
+// inOrder asks that the rows began one after the other, as they are measured: lines that
+// change places are of other rows than they say.
+func (b *Bundle) inOrder(lines map[int64]int, add func(string)) {
+	var latest time.Time
+	of := -1
+	for i := range b.Report.Rows {
+		line, ok := lines[int64(i)]
+		if !ok {
+			continue
+		}
+		zero, err := time.Parse(time.RFC3339, b.Evidence[line-1].Zero)
+		if err != nil {
+			continue // the gate on dates tells of it
+		}
+		if of >= 0 && zero.Before(latest.Add(-orderSlack)) {
+			add(fmt.Sprintf("line %d: row %d began at %s, before row %d", line, i, b.Evidence[line-1].Zero, of))
+			return
+		}
+		latest, of = zero, i
 	}
 }
 

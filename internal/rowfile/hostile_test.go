@@ -5,11 +5,13 @@ import (
 	"compress/gzip"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"rowproof/internal/rowfile"
+	"rowproof/internal/rowtest"
 )
 
 // Files that would take a reader's time or memory are refused by what they are.
@@ -35,5 +37,25 @@ func TestHostileFiles(t *testing.T) {
 	_, problems, err := rowfile.Decode([]byte(`{"rows": [` + strings.Repeat(`{},`, 3000) + `{}]}`))
 	if err != nil || len(problems) != 51 || !strings.HasPrefix(problems[50], "and ") {
 		t.Errorf("3001 empty rows: %d problems, the last %q; %v", len(problems), problems[len(problems)-1], err)
+	}
+}
+
+// Two lines of evidence that changed places are found by the times at which their rows
+// began, though all hashes follow.
+func TestRowsAreMeasuredInTheirOrder(t *testing.T) {
+	r, samples, evidence := rowtest.Report(1, rowtest.Options{})
+	evidence[1].Zero, evidence[2].Zero = "2026-11-30T12:00:40Z", "2026-11-30T12:00:01.5Z"
+	rowtest.Seal(r, samples, evidence)
+	file := filepath.Join(t.TempDir(), "r.json")
+	if err := rowtest.WriteAs(file, r, samples, evidence); err != nil {
+		t.Fatal(err)
+	}
+	b, err := rowfile.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "r.evidence.jsonl.gz: line 3: row 1 began at 2026-11-30T12:00:01.5Z, before row 0"
+	if len(b.Problems) != 1 || b.Problems[0] != want {
+		t.Errorf("%q, want %q", b.Problems, want)
 	}
 }
