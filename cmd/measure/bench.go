@@ -133,7 +133,7 @@ func reach(ctx context.Context, o *benchOptions, cat *catalog.Catalog, w io.Writ
 		}
 		stop = func() {
 			child.Stop()
-			os.Remove(child.TruthPath)
+			child.Forget()
 		}
 		if o.base, err = url.Parse(child.BaseURL); err != nil {
 			stop()

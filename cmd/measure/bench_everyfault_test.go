@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +57,7 @@ func TestBenchOfEveryFault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer os.Remove(child.TruthPath)
+		defer child.Forget()
 		defer child.Stop()
 		args := []string{"--base-url", child.BaseURL, "--cells", "16:8", "--concurrency", "2", "--num-prompts", "8", "--warmup", "1"}
 		switch fault {

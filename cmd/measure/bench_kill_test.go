@@ -133,7 +133,7 @@ func TestKilledServerEndsTheRowWithItsReason(t *testing.T) {
 			t.Error(err)
 		}
 		child.Stop()
-		os.Remove(child.TruthPath)
+		child.Forget()
 		n := onDisk(t, prefix, max(0, strings.Count(stdout.String(), "\n")-1))
 		failed := 0
 		if n > 0 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +94,7 @@ func TestBenchSearchesForTheHighestConcurrency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { child.Stop(); os.Remove(child.TruthPath) })
+	t.Cleanup(func() { child.Stop(); child.Forget() })
 	search := func(want int, args ...string) (rows []row.Row, answer sloAnswer, stderr string) {
 		t.Helper()
 		code, stdout, stderr := quick(t, append([]string{"--base-url", child.BaseURL, "--cells", "16:2", "--warmup", "0", "--iters", "1", "--json"}, args...)...)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +71,7 @@ func selftest(ctx context.Context, streams int, stamps string) (*tested, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(child.TruthPath)
+	defer child.Forget()
 	defer child.Stop()
 	base, err := url.Parse(child.BaseURL)
 	if err != nil {

@@ -253,7 +253,7 @@ func TestBenchWithARecipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { child.Stop(); os.Remove(child.TruthPath) })
+	t.Cleanup(func() { child.Stop(); child.Forget() })
 	const recipe = "llama-3.1-8b/h200-sxm/latency/vllm"
 	prefix := filepath.Join(t.TempDir(), "run")
 	code, _, stderr := call(t, "meta-llama/Llama-3.1-8B-Instruct", "--base-url", child.BaseURL, "--recipe", recipe, "--cells", "32:8", "--concurrency", "2", "--output", prefix)
@@ -480,7 +480,7 @@ func TestBenchExitCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { ours.Stop(); os.Remove(ours.TruthPath) })
+	t.Cleanup(func() { ours.Stop(); ours.Forget() })
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -693,7 +693,7 @@ func againstTruth(t *testing.T) (gaps, first []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { child.Stop(); os.Remove(child.TruthPath) })
+	t.Cleanup(func() { child.Stop(); child.Forget() })
 	o := parsed(t, "--cells", "128:64", "--concurrency", "8", "--base-url", child.BaseURL)
 	srv := &server{base: o.base, model: cfg.Model, engine: engine.Embedded}
 	s := &sweep{o: o, srv: srv}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -37,11 +38,12 @@ func TestSimulateTakesAllOfAConfig(t *testing.T) {
 
 // A child is this very program started again; it must answer, and leave its truth.
 func TestChild(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	c, err := simulator.StartChild(context.Background(), simulator.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.Remove(c.TruthPath)
+	defer c.Forget()
 	defer c.Stop()
 	if c.PID == os.Getpid() {
 		t.Error("it runs in this process")
@@ -56,6 +58,10 @@ func TestChild(t *testing.T) {
 	resp.Body.Close()
 	if err := c.Stop(); err != nil {
 		t.Fatal(err)
+	}
+	// A run that is killed leaves nothing behind: the truth has no name.
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); runtime.GOOS == "linux" && len(left) > 0 {
+		t.Errorf("%s stands in the temporary folder", left[0].Name())
 	}
 	b, err := os.ReadFile(c.TruthPath)
 	if err != nil {

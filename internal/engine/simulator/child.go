@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,10 +21,11 @@ import (
 // front of it do not share a scheduler or a heap.
 type Child struct {
 	BaseURL   string // such as http://127.0.0.1:41234
-	TruthPath string // complete once Stop has returned
+	TruthPath string // complete once Stop has returned; for this process to read until Forget
 	PID       int
 
 	cmd      *exec.Cmd
+	truth    *os.File       // open, since on Linux it has no name
 	stdin    io.WriteCloser // held open: its end ends the engine
 	stderr   *bytes.Buffer
 	once     sync.Once
@@ -41,24 +44,32 @@ func StartChild(ctx context.Context, cfg Config) (*Child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a file for the embedded engine's truth: %w", err)
 	}
-	truth.Close()
-	c := &Child{TruthPath: truth.Name(), stderr: &bytes.Buffer{}}
+	c := &Child{TruthPath: truth.Name(), truth: truth, stderr: &bytes.Buffer{}}
+	theirs := c.TruthPath
+	if runtime.GOOS == "linux" && os.Remove(truth.Name()) == nil {
+		// Without a name it is gone with those that hold it open, however they end.
+		c.TruthPath, theirs = "/proc/self/fd/"+strconv.Itoa(int(truth.Fd())), "/proc/self/fd/3"
+	}
 
-	args := append([]string{"simulate", "--port", "0", "--truth", c.TruthPath, "--until-stdin-closes"}, cfg.Args()...)
+	args := append([]string{"simulate", "--port", "0", "--truth", theirs, "--until-stdin-closes"}, cfg.Args()...)
 	c.cmd = exec.Command(exe, args...)
+	c.cmd.ExtraFiles = []*os.File{truth}
 	c.cmd.Args[0] = "measure" // whatever this program was called as
 	c.cmd.Stderr = c.stderr
 	stdin, err := c.cmd.StdinPipe()
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(c.TruthPath))
+		c.Forget()
+		return nil, err
 	}
 	c.stdin = stdin
 	stdout, err := c.cmd.StdoutPipe()
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(c.TruthPath))
+		c.Forget()
+		return nil, err
 	}
 	if err := c.cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the embedded engine: %w", err), os.Remove(c.TruthPath))
+		c.Forget()
+		return nil, fmt.Errorf("starting the embedded engine: %w", err)
 	}
 	c.PID = c.cmd.Process.Pid
 
@@ -82,14 +93,23 @@ func StartChild(ctx context.Context, cfg Config) (*Child, error) {
 	if r.err != nil || !strings.HasPrefix(r.line, "http://") {
 		c.Stop()
 		text := fmt.Sprintf("the embedded engine did not start: %q on stdout, %q on stderr", r.line, strings.TrimSpace(c.stderr.String()))
-		return nil, errors.Join(errors.New(text), r.err, os.Remove(c.TruthPath))
+		c.Forget()
+		return nil, errors.Join(errors.New(text), r.err)
 	}
 	c.BaseURL = r.line
 	return c, nil
 }
 
-// Stop ends the engine and waits for it; its truth is then complete. The caller
-// removes TruthPath. Further calls do nothing and return the same error.
+// Forget lets go of the truth.
+func (c *Child) Forget() {
+	c.truth.Close()
+	if c.TruthPath == c.truth.Name() {
+		os.Remove(c.TruthPath)
+	}
+}
+
+// Stop ends the engine and waits for it; its truth is then complete, until the caller's
+// Forget. Further calls do nothing and return the same error.
 func (c *Child) Stop() error {
 	c.once.Do(func() {
 		if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
