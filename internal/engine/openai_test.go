@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rowproof/internal/loadgen"
 	"rowproof/internal/row"
 )
 
@@ -198,5 +199,23 @@ func TestArrivalsAreTheWritesOnTheServersClock(t *testing.T) {
 	}
 	if c.Stats.Unstamped != 0 || c.Stats.SharedStamps != 0 {
 		t.Errorf("%+v", c.Stats)
+	}
+}
+
+// A refusal that did not end, and an answer that did not where its stream did, tell why.
+func TestAnswersThatDoNotEnd(t *testing.T) {
+	const late = "timeout: nothing came for 1m0s"
+	for body, want := range map[string]string{
+		`{"error":{"message":"no room"}}`: "HTTP 500: no room (" + late + ")",
+		"no room. no ro":                  "HTTP 500: no room. no ro (" + late + ")",
+		"":                                "HTTP 500: " + late,
+	} {
+		if r := read(&loadgen.Outcome{HTTPStatus: 500, Body: []byte(body), Err: late}); r.failure != want {
+			t.Errorf("%q reads %q, want %q", body, r.failure, want)
+		}
+	}
+	r := read(&loadgen.Outcome{HTTPStatus: 200, Body: []byte(hello + hello + usage2 + end), Err: late, Call: loadgen.Call{Path: PathCompletions, OSL: 2}})
+	if r.failure != "" || r.note != "after [DONE]: "+late {
+		t.Errorf("%q, %q", r.failure, r.note)
 	}
 }

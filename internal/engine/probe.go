@@ -220,6 +220,9 @@ func (s *Server) models(body []byte) bool {
 		return false
 	}
 	for _, m := range *list.Data {
+		if m.ID == "" {
+			continue // it can't be asked for
+		}
 		s.Models = append(s.Models, ServedModel{ID: m.ID, Root: m.Root, OwnedBy: m.OwnedBy, MaxLen: m.MaxLen})
 	}
 	return true

@@ -56,7 +56,7 @@ func TestProbeNamesTheEngine(t *testing.T) {
 			"/v1/models": `{"data":[{"id":"embedded","owned_by":"rowproof"}]}`, "/version": `{"version":"1.2"}`,
 		}, Embedded, "1.2", "embedded", false},
 		{"vLLM by its metrics", map[string]string{
-			"/v1/models": `{"data":[{"id":"m"}]}`, "/metrics": "# HELP x\nvllm:num_requests_running{a=\"b\"} 0\n",
+			"/v1/models": `{"data":[{"id":""},{"id":"m"}]}`, "/metrics": "# HELP x\nvllm:num_requests_running{a=\"b\"} 0\n",
 		}, VLLM, "", "m", true},
 		{"llama.cpp", map[string]string{
 			"/v1/models": `{"models":[{"name":"x.gguf"}],"object":"list","data":[{"id":"x.gguf","object":"model","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}]}`,
