@@ -45,7 +45,7 @@ func onDisk(t *testing.T, prefix string, printed int) int {
 	}
 	for _, name := range left {
 		// What a kill stopped from taking its place is no file of the run.
-		if base := filepath.Base(name); !strings.HasPrefix(base, filepath.Base(prefix)+".") && !strings.HasPrefix(base, ".partial-") {
+		if base := filepath.Base(name); !strings.HasPrefix(base, filepath.Base(prefix)+".") && !strings.HasPrefix(base, ".rowproof-partial-") {
 			t.Errorf("%s was left", name)
 		}
 	}

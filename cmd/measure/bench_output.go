@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
@@ -53,12 +54,29 @@ func writable(prefix string) error {
 	case !isDir(dir):
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(prefix), ".partial-*")
+	clearPartial(dir)
+	f, err := os.CreateTemp(dir, ".rowproof-partial-*")
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(f, rowfile.CSVHeader+"\n")
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// partialFor is longer than a file takes to be written whole.
+const partialFor = 10 * time.Minute
+
+// clearPartial removes what runs that were killed had half written in a folder.
+func clearPartial(dir string) {
+	left, err := filepath.Glob(filepath.Join(escaped(dir), ".rowproof-partial-*"))
+	if err != nil {
+		return
+	}
+	for _, name := range left {
+		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > partialFor {
+			os.Remove(name)
+		}
+	}
 }
 
 // begin prints the CSV's header. Files come with the first row: a run that ends before it

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rowproof/data"
 	"rowproof/internal/gate"
@@ -142,5 +143,29 @@ func TestNoReportNoHint(t *testing.T) {
 	}
 	if s.close(&told, out); !strings.Contains(told.String(), "measure check "+out.prefix+".json") {
 		t.Errorf("told nothing of the files:\n%s", told.String())
+	}
+}
+
+// What a killed run had half written goes with the next one in its folder, and what another
+// run may be writing stays.
+func TestHalfWrittenFilesAreCleared(t *testing.T) {
+	dir := t.TempDir()
+	old, young, other := filepath.Join(dir, ".rowproof-partial-1"), filepath.Join(dir, ".rowproof-partial-2"), filepath.Join(dir, ".partial-3")
+	for _, name := range []string{old, young, other} {
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{old, other} {
+		if err := os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writable(filepath.Join(dir, "run")); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 || left[0].Name() != filepath.Base(other) || left[1].Name() != filepath.Base(young) {
+		t.Errorf("%v are left: %v", left, err)
 	}
 }

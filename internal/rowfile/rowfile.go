@@ -70,7 +70,7 @@ func WriteFiles(files []File) error {
 
 // stage writes a file beside its place and returns its name there, if it has one.
 func stage(file File) (name string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(file.Path), ".partial-*")
+	f, err := os.CreateTemp(filepath.Dir(file.Path), ".rowproof-partial-*")
 	if err != nil {
 		return "", err
 	}
