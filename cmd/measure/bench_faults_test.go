@@ -5,12 +5,15 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -228,3 +231,44 @@ func TestOnFailure(t *testing.T) {
 		}
 	}
 }
+
+// A connection that never opens costs its row no more than --connect-timeout: here the
+// handshakes of the second row's are never answered.
+func TestConnectTimeout(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	var silent atomic.Bool
+	f := &fake{models: []string{"m"}, fail: func(_ int, q *request) (int, string) {
+		if q.tokens == 20 {
+			silent.Store(true)
+		}
+		return 0, ""
+	}}
+	s := httptest.NewUnstartedServer(f)
+	s.Listener = &muteListener{s.Listener, &silent}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	code, stdout, stderr := quick(t, "--base-url", s.URL, "--insecure", "--cells", "20:2,21:2", "--concurrency", "1", "--connect-timeout", "200ms", "--timeout", "10m")
+	rows := records(t, stdout)
+	if code != exitFailed || len(rows) != 2 || rows[0]["status"] != "ok" || rows[1]["status"] != "error" || !strings.Contains(rows[1]["reason"], "200ms") {
+		t.Errorf("exit %d: %v\n%s", code, rows, stderr)
+	}
+}
+
+// muteListener accepts connections and, once silent, answers nothing on new ones.
+type muteListener struct {
+	net.Listener
+	silent *atomic.Bool
+}
+
+func (l *muteListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil && l.silent.Load() {
+		return &muteConn{c}, nil
+	}
+	return c, err
+}
+
+// muteConn reads, and swallows what is to be sent.
+type muteConn struct{ net.Conn }
+
+func (c *muteConn) Write(b []byte) (int, error) { return len(b), nil }
