@@ -29,6 +29,9 @@ const sharedShare = 0.005
 // next request starts as late.
 const sweepLate = 50_000
 
+// stopLate is the same of the worst time, which a busy host alone does not come to.
+const stopLate = 250_000
+
 const (
 	selftestMend = "run measure selftest on this host, or let bench run its own of two seconds; nothing else may load the host meanwhile"
 	stampsMend   = "stamp by a packet ring: setcap cap_net_raw+ep on measure, or run as root, with --stamps ring"
@@ -237,6 +240,9 @@ func (c *clients) capture() {
 		}
 		if k.SweepP99 > sweepLate {
 			c.shaky = append(c.shaky, "the thread that reads was woken "+micros(float64(k.SweepP99))+" late (repeat "+itoa(n)+"): a stream's next request started as late")
+		}
+		if k.SweepMax > stopLate {
+			c.shaky = append(c.shaky, "the client stood still for "+micros(float64(k.SweepMax))+" at least once (repeat "+itoa(n)+"): no request started meanwhile")
 		}
 		if k.Wall > 0 && k.CPU > 0 {
 			c.show("CPU of the client, repeat "+itoa(n), percent(float64(k.CPU)/float64(k.Wall))+" of a core", "")

@@ -119,6 +119,9 @@ func TestOwnLagIsTold(t *testing.T) {
 	plant(t, rowtest.Options{}, "client", gate.Warn, "the thread that reads was woken 80,000 µs late", func(m *made) {
 		m.evidence[1].Capture[0].SweepP99 = 80_000
 	})
+	plant(t, rowtest.Options{}, "client", gate.Warn, "the client stood still for 480,000 µs at least once (repeat 2)", func(m *made) {
+		m.evidence[1].Capture[2].SweepMax = 480_000
+	})
 	for _, r := range judge(t, make1(1, rowtest.Options{Stamps: "ring", Calibrated: true}).files(t), nil)[0] {
 		if r.Gate != "client" {
 			continue

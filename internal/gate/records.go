@@ -57,7 +57,7 @@ func (in *Input) records() string {
 		}{
 			{"repeat", k.Repeat}, {"reads", k.Reads}, {"shared_stamps", k.SharedStamps}, {"unstamped", k.Unstamped}, {"clock_steps", k.ClockSteps},
 			{"connections", k.Connections}, {"dispatch_p50_us", k.DispatchP50}, {"dispatch_p99_us", k.DispatchP99}, {"dispatch_max_us", k.DispatchMax},
-			{"sweep_p99_us", k.SweepP99}, {"cpu_us", k.CPU}, {"wall_us", k.Wall}, {"drops", k.Drops}, {"blocks", k.Blocks},
+			{"sweep_p99_us", k.SweepP99}, {"sweep_max_us", k.SweepMax}, {"cpu_us", k.CPU}, {"wall_us", k.Wall}, {"drops", k.Drops}, {"blocks", k.Blocks},
 			{"blocks_used", k.BlocksUsed}, {"late_connections", k.LateConnections}, {"spilled_bytes", k.SpilledBytes},
 		} {
 			if c.n < 0 {

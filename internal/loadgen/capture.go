@@ -20,7 +20,7 @@ func (r *runner) capture() *Capture {
 	st.LateConnections = l.lateOnes
 	st.SpilledBytes = l.store.size
 	st.CPU, st.Wall = l.cpu/1000, (l.ended-l.started)/1000
-	st.SweepP99 = micro(rank(l.late, 0.99))
+	st.SweepP99, st.SweepMax = micro(rank(l.late, 0.99)), micro(rank(l.late, 1))
 
 	of := map[*conn][]*record{}
 	var conns []*conn

@@ -111,6 +111,7 @@ type CaptureStats struct {
 	DispatchMax int64 `json:"dispatch_max_us,omitempty"`
 
 	SweepP99 int64 `json:"sweep_p99_us,omitempty"` // how late the thread that reads was woken: scheduler delay
+	SweepMax int64 `json:"sweep_max_us,omitempty"` // and how late at most: a stop of the whole client shows here alone
 	CPU      int64 `json:"cpu_us,omitempty"`       // of the whole process, in Wall
 	Wall     int64 `json:"wall_us,omitempty"`      // from the first request to the end of the last
 
