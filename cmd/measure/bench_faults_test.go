@@ -92,6 +92,22 @@ func TestInterruptedRowIsKeptInPart(t *testing.T) {
 	}
 }
 
+// silentServer answers no request with a prompt of 21 tokens, and says when it has one.
+func silentServer(t *testing.T) (*httptest.Server, <-chan bool) {
+	t.Helper()
+	asked, end := make(chan bool, 1), make(chan bool)
+	f := &fake{models: []string{"m"}, fail: func(_ int, q *request) (int, string) {
+		if q.tokens == 21 {
+			asked <- true
+			<-end
+		}
+		return 0, ""
+	}}
+	server := f.start(t)
+	t.Cleanup(func() { close(end) })
+	return server, asked
+}
+
 // Each of the two signals ends a run in order, and a second one at once: there is a
 // request under way that will never be answered.
 func TestSignalsEndARun(t *testing.T) {
@@ -103,16 +119,7 @@ func TestSignalsEndARun(t *testing.T) {
 		"Ctrl-C and SIGTERM": {os.Interrupt, syscall.SIGTERM},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked, end := make(chan bool, 1), make(chan bool)
-			f := &fake{models: []string{"m"}, fail: func(_ int, q *request) (int, string) {
-				if q.tokens == 21 {
-					asked <- true
-					<-end
-				}
-				return 0, ""
-			}}
-			server := f.start(t)
-			t.Cleanup(func() { close(end) })
+			server, asked := silentServer(t)
 			prefix := filepath.Join(t.TempDir(), "run")
 			cmd, stdout, stderr := process(t, "bench", "--base-url", server.URL, "--cells", "20:2,21:2", "--concurrency", "1", "--warmup", "0", "--stamps", "read", "--output", prefix)
 			firstRow(t, stdout)
@@ -157,16 +164,7 @@ func TestInterruptsInTheFirstRowLeaveNothing(t *testing.T) {
 	drains := drainFor
 	drainFor = 0
 	t.Cleanup(func() { drainFor = drains })
-	asked, end := make(chan bool, 1), make(chan bool)
-	f := &fake{models: []string{"m"}, fail: func(_ int, q *request) (int, string) {
-		if q.tokens == 21 {
-			asked <- true
-			<-end
-		}
-		return 0, ""
-	}}
-	server := f.start(t)
-	t.Cleanup(func() { close(end) })
+	server, asked := silentServer(t)
 	folder := t.TempDir()
 	args := []string{"bench", "--base-url", server.URL, "--cells", "21:2", "--concurrency", "1", "--warmup", "0", "--stamps", "read"}
 	kept := append(slices.Clone(args), "--output", filepath.Join(folder, "run"))

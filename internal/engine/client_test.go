@@ -167,7 +167,7 @@ func turnaround(b *testing.B, stamps string, streams int) {
 	c, err := loadgen.Run(context.Background(), loadgen.Spec{
 		Base: base, Protocol: row.Sustained, Concurrency: streams, Requests: 4 * streams,
 		Build: func(seq int) loadgen.Call {
-			return engine.CompletionIDs(cfg.Model, []int{1, 2, 3, seq}, 32, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
+			return engine.Request(engine.PathCompletions, cfg.Model, engine.Prompt{IDs: []int{1, 2, 3, seq}}, 4, 32, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
 		},
 		Stamps: stamps, Zero: loadgen.Now(),
 	})
@@ -219,7 +219,7 @@ func client(b *testing.B, stamps string, streams, tokens int, gap time.Duration,
 		c, err := loadgen.Run(context.Background(), loadgen.Spec{
 			Base: base, Header: http.Header{}, Protocol: row.Passes, Concurrency: streams, Iters: 1,
 			Build: func(seq int) loadgen.Call {
-				return engine.CompletionIDs(cfg.Model, []int{1, 2, 3, seq}, tokens, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
+				return engine.Request(engine.PathCompletions, cfg.Model, engine.Prompt{IDs: []int{1, 2, 3, seq}}, 4, tokens, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
 			},
 			Timeout: time.Minute, Stamps: stamps, Zero: loadgen.Now(),
 		})

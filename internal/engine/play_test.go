@@ -130,7 +130,7 @@ func spec(base *url.URL) loadgen.Spec {
 	return loadgen.Spec{
 		Base: base, Protocol: row.Passes, Concurrency: 1, Iters: 1,
 		Build: func(int) loadgen.Call {
-			return CompletionIDs("m", []int{1, 2, 3}, 32, Options{})
+			return Request(PathCompletions, "m", Prompt{IDs: []int{1, 2, 3}}, 3, 32, Options{})
 		},
 		Timeout: 10 * time.Second, Zero: loadgen.Now(),
 		Stamps: loadgen.StampsRead, // any system has these, and most tests are not about time

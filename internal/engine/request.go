@@ -70,11 +70,6 @@ func Request(path, model string, p Prompt, isl, osl int, o Options) loadgen.Call
 	return c
 }
 
-// CompletionIDs is a completion of an exact prompt, as token ids.
-func CompletionIDs(model string, ids []int, osl int, o Options) loadgen.Call {
-	return Request(PathCompletions, model, Prompt{IDs: ids}, len(ids), osl, o)
-}
-
 // promptBytes is the prompt as JSON, which its hash is of.
 func promptBytes(r *route, p Prompt) []byte {
 	switch {

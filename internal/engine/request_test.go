@@ -12,7 +12,7 @@ func TestRequestBodies(t *testing.T) {
 		body []byte
 		want string
 	}{
-		{"ids to vLLM", CompletionIDs("m", []int{5, 6, 7}, 4, Options{Engine: VLLM, IgnoreEOS: true}).Body,
+		{"ids to vLLM", Request(PathCompletions, "m", Prompt{IDs: []int{5, 6, 7}}, 3, 4, Options{Engine: VLLM, IgnoreEOS: true}).Body,
 			`{"model":"m","prompt":[5,6,7],"max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"ignore_eos":true,"return_token_ids":true}`},
 		{"text to SGLang", Request(PathCompletions, "a/b", Prompt{Text: "say \"hi\"\n"}, 3, 4, Options{Engine: SGLang}).Body,
 			`{"model":"a/b","prompt":"say \"hi\"\n","max_tokens":4,"temperature":0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`},
@@ -32,7 +32,7 @@ func TestRequestBodies(t *testing.T) {
 			`{"model":"m","prompt":"hi","raw":true,"options":{"num_predict":4,"temperature":0,"num_ctx":8192},"stream":true,"keep_alive":"5m"}`},
 		{"a chat to Ollama", Request(PathOllamaChat, "m", Prompt{Text: "hi"}, 2, 4, Options{Engine: Ollama}).Body,
 			`{"model":"m","messages":[{"role":"user","content":"hi"}],"options":{"num_predict":4,"temperature":0},"stream":true}`},
-		{"the user's own fields win", CompletionIDs("m", []int{}, 4, Options{Extra: map[string]json.RawMessage{
+		{"the user's own fields win", Request(PathCompletions, "m", Prompt{IDs: []int{}}, 0, 4, Options{Extra: map[string]json.RawMessage{
 			"temperature": json.RawMessage("0.7"), "top_k": json.RawMessage("5"), "lora": json.RawMessage(`{"a":[1]}`)}}).Body,
 			`{"model":"m","prompt":[],"max_tokens":4,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true},"lora":{"a":[1]},"top_k":5}`},
 	} {
@@ -49,9 +49,9 @@ func TestRequestBodies(t *testing.T) {
 }
 
 func TestCallSaysWhatWasAskedFor(t *testing.T) {
-	a := CompletionIDs("m", []int{5, 6, 7}, 4, Options{})
-	b := CompletionIDs("other", []int{5, 6, 7}, 9, Options{Engine: VLLM})
-	c := CompletionIDs("m", []int{5, 6, 8}, 4, Options{})
+	a := Request(PathCompletions, "m", Prompt{IDs: []int{5, 6, 7}}, 3, 4, Options{})
+	b := Request(PathCompletions, "other", Prompt{IDs: []int{5, 6, 7}}, 3, 9, Options{Engine: VLLM})
+	c := Request(PathCompletions, "m", Prompt{IDs: []int{5, 6, 8}}, 3, 4, Options{})
 	if a.Path != "/v1/completions" || a.ISL != 3 || a.OSL != 4 || len(a.Prompt) != 16 {
 		t.Errorf("%+v", a)
 	}

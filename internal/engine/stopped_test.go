@@ -55,7 +55,7 @@ func offer(args []string) int {
 	c, err := loadgen.Run(context.Background(), loadgen.Spec{
 		Base: base, Protocol: row.Passes, Concurrency: a.Streams, Iters: 1, RingBlocks: a.Blocks,
 		Build: func(seq int) loadgen.Call {
-			return engine.CompletionIDs(simulator.Default().Model, []int{1, 2, 3, seq}, a.Tokens, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
+			return engine.Request(engine.PathCompletions, simulator.Default().Model, engine.Prompt{IDs: []int{1, 2, 3, seq}}, 4, a.Tokens, engine.Options{Engine: engine.Embedded, IgnoreEOS: true})
 		},
 		Zero: loadgen.Now(),
 	})

@@ -2,6 +2,7 @@ package row
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -177,20 +178,11 @@ func withoutRanks(labels string) string {
 		}
 		labels = labels[len(part):]
 		name, _, _ := strings.Cut(strings.TrimLeft(part, "{, "), "=")
-		if !isRank(strings.TrimSpace(name)) {
+		if !slices.Contains(ranks, strings.TrimSpace(name)) {
 			out += strings.Trim(part, "{},") + ","
 		}
 	}
 	return out
-}
-
-func isRank(name string) bool {
-	for _, r := range ranks {
-		if r == name {
-			return true
-		}
-	}
-	return false
 }
 
 // labelEnd is where the first label of a set ends: at a comma outside its quotes.

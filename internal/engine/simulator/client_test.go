@@ -79,7 +79,7 @@ func TestOurClientReadsEachFault(t *testing.T) {
 					if c.faults == "reasoning" {
 						return engine.Request(engine.PathChat, cfg.Model, engine.Prompt{Text: "one two"}, 9, osl, engine.Options{Engine: engine.Embedded})
 					}
-					return engine.CompletionIDs(cfg.Model, []int{1, 2, 3}, osl, engine.Options{Engine: engine.Embedded})
+					return engine.Request(engine.PathCompletions, cfg.Model, engine.Prompt{IDs: []int{1, 2, 3}}, 3, osl, engine.Options{Engine: engine.Embedded})
 				},
 			})
 			stop()
