@@ -21,30 +21,55 @@ func (d Decimal) Float() (v float64, ok bool) {
 
 // Model is one model's identity and architecture (data/models/ID.yaml).
 type Model struct {
-	Name         string            `json:"name"`
-	Publisher    string            `json:"publisher"`
-	Licence      string            `json:"licence"`
-	Repositories []string          `json:"repositories"` // Hugging Face ids
-	Architecture Architecture      `json:"architecture"`
-	Weights      []string          `json:"weights"` // formats on offer, the published checkpoint's first
-	KV           []string          `json:"kv"`
-	Published    Published         `json:"published"`
-	Sources      map[string]string `json:"sources"` // field → where the figure stands
+	Name         string       `json:"name"`
+	Publisher    string       `json:"publisher"`
+	Licence      string       `json:"licence"`
+	Repositories []string     `json:"repositories"` // Hugging Face ids
+	Architecture Architecture `json:"architecture"`
+	Weights      []string     `json:"weights"` // formats on offer, the published checkpoint's first
+	KV           []string     `json:"kv"`
+
+	// WeightScope says, by format, which matrices are stored in it where that is not all of
+	// the layers': ScopeExperts or ScopeFFN. The others stay in bf16.
+	WeightScope map[string]string `json:"weight_scope,omitempty"`
+
+	Published Published         `json:"published"`
+	Sources   map[string]string `json:"sources"` // field → where the figure stands
 }
 
-// Published are the publisher's own counts, kept as checks on ours.
+// Scopes of a weight format.
+const (
+	ScopeExperts = "experts" // the routed experts alone
+	ScopeFFN     = "ffn"     // every feed-forward network
+)
+
+// Published are the publisher's own counts, kept as checks on ours. Publishers count
+// different things, so each count says what it holds besides the layers.
 type Published struct {
-	TotalParams Decimal `json:"total_params"` // in billions, as published
-	TotalExact  int64   `json:"total_exact"`  // 0 when not published
+	TotalParams  Decimal  `json:"total_params"`            // in billions, as published
+	TotalExact   int64    `json:"total_exact"`             // 0 when not published
+	TotalCounts  []string `json:"total_counts,omitempty"`  // of "embedding", "head", "mtp"; empty: embedding and head
+	ActiveParams Decimal  `json:"active_params,omitempty"` // in billions, as published; of a model with experts
+	ActiveCounts []string `json:"active_counts,omitempty"` // likewise; empty: head
 }
 
-// Architecture is what parameters, bytes and FLOPs are computed from.
+// Architecture is what parameters, bytes and FLOPs are computed from. Towers for
+// pictures and sound are left out: a text token passes none of them.
 type Architecture struct {
 	Hidden     int64   `json:"hidden"`
 	Vocabulary int64   `json:"vocabulary"`
 	TiedHead   bool    `json:"tied_head"`
 	MaxContext int64   `json:"max_context"`
-	Layers     []Layer `json:"layers"` // one entry a kind of layer
+	Layers     []Layer `json:"layers"`        // one entry a kind of layer
+	MTP        *MTP    `json:"mtp,omitempty"` // null: the checkpoint has none
+}
+
+// MTP are the modules that predict tokens beyond the next: one layer each, two norms and
+// a projection that joins the hidden state with an embedding. They are read only where
+// they draft, and share embedding and head with the model.
+type MTP struct {
+	Modules int64 `json:"modules"`
+	Layer   Layer `json:"layer"` // its count is 1
 }
 
 // Layer is a kind of layer and how many there are.
@@ -55,20 +80,84 @@ type Layer struct {
 	Norms     int64     `json:"norms"` // norms of width hidden in the layer
 }
 
-// Attention is grouped-query attention with its variants.
+// Kinds of attention, or of what stands in its place.
+const (
+	GQA    = "gqa"    // grouped-query attention with all its variants, of multi-head to multi-query
+	MLA    = "mla"    // attention over a compressed latent
+	Linear = "linear" // gated delta rule: a state in place of a cache
+	Mamba  = "mamba"  // Mamba 2: likewise
+	Conv   = "conv"   // a short convolution: the last few tokens in place of a cache
+	None   = "none"   // the layer has no such part
+)
+
+// Attention mixes tokens. Which fields count depends on its kind.
 type Attention struct {
-	Kind    string `json:"kind"` // gqa
-	Heads   int64  `json:"heads"`
-	KVHeads int64  `json:"kv_heads"`
-	HeadDim int64  `json:"head_dim"`
+	Kind    string `json:"kind"`
+	Heads   int64  `json:"heads"`    // gqa, mla
+	KVHeads int64  `json:"kv_heads"` // gqa
+	HeadDim int64  `json:"head_dim"` // gqa: of keys, and of values unless value_dim says otherwise
 	QKVBias bool   `json:"qkv_bias"`
-	QKNorm  bool   `json:"qk_norm"`
+	QKNorm  bool   `json:"qk_norm"` // gqa: one norm of width head_dim for queries, one for keys
+
+	QKNormWide bool  `json:"qk_norm_wide,omitempty"` // gqa: those norms span all heads together
+	OutputBias bool  `json:"output_bias,omitempty"`
+	OutputGate bool  `json:"output_gate,omitempty"` // gqa: a gate as wide as the queries on the output
+	Sinks      bool  `json:"sinks,omitempty"`       // gqa: a learned logit a head
+	Window     int64 `json:"window,omitempty"`      // tokens that a query sees, itself among them; 0: all
+	Chunk      int64 `json:"chunk,omitempty"`       // a query sees those of its own chunk of so many; 0: all
+
+	QRank    int64    `json:"q_rank,omitempty"` // mla: 0 where queries are projected directly
+	KVRank   int64    `json:"kv_rank,omitempty"`
+	NopeDim  int64    `json:"nope_dim,omitempty"`
+	RopeDim  int64    `json:"rope_dim,omitempty"`
+	ValueDim int64    `json:"value_dim,omitempty"` // mla; gqa where it differs from head_dim
+	Selected int64    `json:"selected,omitempty"`  // most tokens that sparse attention reads for a query; 0: all
+	Indexer  *Indexer `json:"indexer,omitempty"`   // null: the layer reads what another's indexer selected, or all
+
+	State *State `json:"state,omitempty"` // linear, mamba, conv
 }
 
-// FFN is a gated feed-forward network.
+// Indexer selects the tokens that sparse attention reads (DSA): small queries against one
+// small key a token, which it caches in 8 bits with a 4-byte scale.
+type Indexer struct {
+	Heads   int64 `json:"heads"`
+	HeadDim int64 `json:"head_dim"`
+}
+
+// State is what a layer keeps of a sequence whatever its length: a matrix a value head,
+// and the last inputs of a short convolution. In Mamba 2 the keys are its groups of B and
+// C, and the value heads its heads. A conv layer has no matrix: its key_dim is 0, and its
+// one value head is as wide as the layer.
+type State struct {
+	KeyHeads   int64 `json:"key_heads"`
+	KeyDim     int64 `json:"key_dim"`
+	ValueHeads int64 `json:"value_heads"`
+	ValueDim   int64 `json:"value_dim"`
+	Conv       int64 `json:"conv"`                  // tokens that the convolution spans
+	Bytes      int64 `json:"state_bytes,omitempty"` // of an element of the matrix; 0: 4
+	ConvBytes  int64 `json:"conv_bytes,omitempty"`  // of an element of the convolution's inputs; 0: 2
+	ConvBias   bool  `json:"conv_bias,omitempty"`   // one a channel
+}
+
+// Kinds of feed-forward network.
+const (
+	Dense = "dense"
+	MoE   = "moe"
+)
+
+// FFN is a feed-forward network: gate, up and down matrices, of which a token passes one
+// set (dense) or those of a few experts (moe).
 type FFN struct {
-	Kind  string `json:"kind"` // dense
-	Width int64  `json:"width"`
+	Kind  string `json:"kind"`  // dense, moe or none
+	Width int64  `json:"width"` // of the network, or of one expert
+
+	Ungated     bool  `json:"ungated,omitempty"`      // up and down alone
+	Bias        bool  `json:"bias,omitempty"`         // on each matrix, of each expert too
+	Experts     int64 `json:"experts,omitempty"`      // routed
+	TopK        int64 `json:"top_k,omitempty"`        // routed experts that a token passes
+	SharedWidth int64 `json:"shared_width,omitempty"` // of all shared experts together; every token passes them
+	SharedGate  bool  `json:"shared_gate,omitempty"`  // one logit a token for the shared expert
+	RouterBias  bool  `json:"router_bias,omitempty"`  // one an expert
 }
 
 // Target is a device × count (data/targets/ID.yaml).
@@ -92,8 +181,12 @@ type Target struct {
 	// many devices ("x2"), to be held against LinkGBs. It bounds nothing.
 	MeasuredAllReduceGBs map[string]Decimal `json:"measured_allreduce_gb_s,omitempty"`
 
-	MaxMemoryClockMHz int64             `json:"max_memory_clock_mhz"`
-	Sources           map[string]string `json:"sources"`
+	MaxMemoryClockMHz int64 `json:"max_memory_clock_mhz"`
+
+	MemoryBusBits int64 `json:"memory_bus_bits,omitempty"` // 0 unknown
+	CacheBytes    int64 `json:"cache_bytes,omitempty"`     // of the last level before memory; 0 unknown
+
+	Sources map[string]string `json:"sources"`
 }
 
 // MarshalJSON writes an integer up to 2^53 as a number and anything else as its text,
@@ -130,15 +223,34 @@ type Query struct {
 	Target      *Target
 	WeightDtype string // "" means the model's first format
 	KVDtype     string // "" means bf16
-	Batch       int64  // sequences decoding together; ≥ 1
-	Context     int64  // tokens in each sequence's cache that a step reads
-	ISL         int64  // prompt length for prefill; 0 means no prefill asked
-	Cached      int64  // prompt tokens served from a prefix cache
-	OSL         int64  // output length; 0 means no serving bound asked
-	Concurrency int64  // requests in flight; 0 means no serving bound asked
-	TP          int64  // devices that share each matrix; 0 means as many as the target has for a stage
-	PP          int64  // stages that a token passes in turn, each with TP devices of its own; 0 means one
-	NoMulticast bool   // the links carry whole messages only: the switch neither copies nor adds up
+	Stored      *Stored
+	Batch       int64 // sequences decoding together over the whole group; ≥ 1
+	Context     int64 // tokens in each sequence's cache that a step reads
+	ISL         int64 // prompt length for prefill; 0 means no prefill asked
+	Cached      int64 // prompt tokens served from a prefix cache
+	Chunk       int64 // prompt tokens that one pass takes; 0 means all of them
+	OSL         int64 // output length; 0 means no serving bound asked
+	Concurrency int64 // requests in flight; 0 means no serving bound asked
+	TP          int64 // devices that share each matrix; 0 means as many as the target has for a stage
+	PP          int64 // stages that a token passes in turn, each with TP × DP devices of its own; 0 means one
+	DP          int64 // copies of all but the experts, which the copies share; 0 means one
+	EP          int64 // devices over which whole experts are spread; 0 means that experts are split as all else is
+	NoMulticast bool  // the links carry whole messages only: the switch neither copies nor adds up
+
+	Gamma      int64   // tokens drafted for each step; 0 means no speculation
+	Acceptance float64 // the chance that a drafted token is accepted, 0 to 1
+	Accepted   float64 // tokens that a step yields, as measured, in place of Acceptance; 0 means not measured
+	MTPDrafts  bool    // the model's own MTP module drafts, and is read for each drafted token
+}
+
+// Stored is what the tensors of a checkpoint weigh, in bytes as they lie in the file. It
+// replaces what the format alone would say of the weights.
+type Stored struct {
+	Embedding int64
+	Head      int64 // 0 where the embedding is the head
+	Experts   int64 // routed experts
+	Rest      int64
+	From      string // the file
 }
 
 // Roofs of one time: hard is the ceiling; expected and serial are labelled so.
