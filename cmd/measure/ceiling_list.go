@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"rowproof/internal/catalog"
+	"rowproof/internal/roofline"
+)
+
+// listKnown prints every model and every device that the verb knows by name.
+func listKnown(s streams, known *catalog.Catalog, asJSON bool) int {
+	if asJSON {
+		return printJSON(s, struct {
+			Models  map[string]*roofline.Model  `json:"models"`
+			Targets map[string]*roofline.Target `json:"targets"`
+		}{known.Models, known.Targets})
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tparameters\tread\tweights\tcontext\tHugging Face id")
+	for _, id := range sortedKeys(known.Models) {
+		m := known.Models[id]
+		n := m.Params()
+		fmt.Fprintf(w, "%s\t%s B\t%s B\t%s\t%s\t%s\n", id, roofline.Number(float64(n.Total)/1e9), roofline.Number(float64(n.Read)/1e9),
+			strings.Join(m.Weights, " "), roofline.Number(float64(m.Architecture.MaxContext)), strings.Join(m.Repositories, " "))
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintln(w, "TARGET\tGB\tGB/s\tdense TFLOP/s\tlink GB/s")
+	for _, id := range devices(known) {
+		t := known.Targets[id]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", id, t.MemoryGB, t.BandwidthGBs, peaks(t), orDash(string(t.LinkGBs)))
+	}
+	w.Flush()
+	fmt.Fprintln(s.out, "\nDEVICE-xN is N of a device. Bandwidth is in 10⁹ bytes a second, a link's in one direction.")
+	return exitOK
+}
+
+// peaks lists a device's dense peaks, widest type first.
+func peaks(t *roofline.Target) string {
+	var list []string
+	for _, name := range []string{"bf16", "fp16", "int8", "fp8", "fp4"} {
+		if v := t.PeakTFLOPs[name]; v != "" && !(name == "fp16" && v == t.PeakTFLOPs["bf16"]) {
+			list = append(list, name+" "+string(v))
+		}
+	}
+	return orDash(strings.Join(list, ", "))
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "—"
+	}
+	return s
+}
