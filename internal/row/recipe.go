@@ -41,9 +41,16 @@ type Weights struct {
 	Dtype      string `json:"dtype"`
 }
 
+// What the replicas of a pool do.
+const (
+	RoleAll     = "all"
+	RolePrefill = "prefill"
+	RoleDecode  = "decode"
+)
+
 // Pool is a group of replicas of one role.
 type Pool struct {
-	Role  string `json:"role"` // all, prefill or decode
+	Role  string `json:"role"`
 	Count int64  `json:"count"`
 	TP    int64  `json:"tp"`
 	PP    int64  `json:"pp"`
@@ -70,18 +77,6 @@ func (r *Recipe) GPUs() int64 {
 // GPUs counts the devices of a pool. Experts are shared over devices that it counts
 // already.
 func (p *Pool) GPUs() int64 { return p.Count * p.TP * p.PP * p.DP }
-
-// Roof is the ceiling question of one of the recipe's replicas: the model on the devices
-// that share it, in the recipe's types. why is not "" where it cannot be asked.
-func (r *Recipe) Roof(m *roofline.Model, t *roofline.Target) (q roofline.Query, replicas int64, why string) {
-	q = roofline.Query{Model: m, Target: t, WeightDtype: r.Weights.Dtype, KVDtype: r.KVDtype, NoMulticast: r.MulticastOff()}
-	if len(r.Pools) != 1 {
-		return q, 0, "a roof for " + itoa(int64(len(r.Pools))) + " pools: only one pool of equal replicas can be computed"
-	}
-	p := &r.Pools[0]
-	q.TP, q.PP = max(1, p.TP), max(1, p.PP)
-	return q, max(1, p.Count*p.DP), ""
-}
 
 // MulticastOff says whether the environment keeps every library that the engine may
 // reduce with from multicast, so that no switch copies or adds up on the way. Where one

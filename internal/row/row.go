@@ -364,6 +364,9 @@ type Spec struct {
 	Drafts      int64 `json:"drafts"`
 	DraftTokens int64 `json:"draft_tokens"`
 	Accepted    int64 `json:"accepted"`
+
+	// Generated is how many tokens the server counted over the same time; 0 unknown.
+	Generated int64 `json:"generated,omitempty"`
 }
 
 // SamplesRef points at the samples file beside the report.

@@ -97,7 +97,10 @@ func ServerFrom(ev *Evidence) Server {
 		}
 		drafts, tokens, accepted := whole(r.rise(d.drafts)), whole(r.rise(d.draftTokens)), whole(r.rise(d.accepted))
 		if drafts != nil && tokens != nil && accepted != nil {
-			s.Spec = &Spec{*drafts, *tokens, *accepted}
+			s.Spec = &Spec{Drafts: *drafts, DraftTokens: *tokens, Accepted: *accepted}
+			if n := CountedFrom(ev).Generated; n != nil {
+				s.Spec.Generated = *n
+			}
 		}
 		return s
 	}

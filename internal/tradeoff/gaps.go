@@ -179,14 +179,17 @@ func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known b
 	p := parts(id)
 	r := c.Recipes[id]
 	g := Gap{Recipe: id, Model: p.model, Target: p.target, Strategy: p.strategy, Engine: p.engine, GPUs: r.GPUs()}
-	_, _, why := Query(c, id)
+	why := ""
 	seconds := float64(startSeconds)
 	var top roofs
 	var kept []load
 	for _, l := range open {
-		f := roofsOf(c, id, l)
-		if why == "" && !f.ok {
-			continue // does not fit: more streams than the cache holds
+		f, fits, unknown := roofsOf(c, id, l)
+		if !fits {
+			continue // more streams than the cache holds
+		}
+		if unknown != "" {
+			why = unknown
 		}
 		kept = append(kept, l)
 		// More streams never speed up one of them, and fewer never serve more together:

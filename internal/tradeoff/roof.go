@@ -4,79 +4,116 @@ import (
 	"strconv"
 
 	"rowproof/internal/roofline"
+	"rowproof/internal/row"
 )
 
-// Query is the ceiling question that a recipe asks of one of its replicas: its model on
-// the devices that share each matrix, in its own types. why is not "" when the roofs of
-// its layout cannot be computed.
+// Query is the ceiling question that a recipe asks of one of its replicas that decode:
+// its model on the devices that share it, in its own types. why is not "" when the roofs
+// of its layout cannot be computed.
 func Query(c Catalog, recipe string) (q roofline.Query, replicas int64, why string) {
-	r := c.Recipes[recipe]
-	if r == nil {
-		return q, 0, "no recipe " + recipe
+	l, why := layoutOf(c, recipe)
+	return l.decode, l.decoding, why
+}
+
+// layout is what a recipe asks of the replicas that decode and of those that take prompts
+// in, mostly the same.
+type layout struct {
+	recipe            *row.Recipe
+	decode, prefill   roofline.Query
+	decoding, filling int64 // replicas
+}
+
+func layoutOf(c Catalog, recipe string) (l layout, why string) {
+	l.recipe = c.Recipes[recipe]
+	if l.recipe == nil {
+		return l, "no recipe " + recipe
 	}
 	p := parts(recipe)
-	q, replicas, why = r.Roof(c.Models[p.model], c.Targets[p.target])
-	switch {
-	case q.Model == nil:
-		return q, 0, "no model " + p.model
-	case q.Target == nil:
-		return q, 0, "no target " + p.target
-	case r.Speculation != nil:
-		return q, 0, "speculation: its roof needs an acceptance length that nobody measured here"
+	m, t := c.Models[p.model], c.Targets[p.target]
+	if l.decode, l.decoding, why = l.recipe.Roof(m, t); why == "" {
+		l.prefill, l.filling, why = l.recipe.PrefillRoof(m, t)
 	}
-	return q, replicas, why
+	switch {
+	case m == nil:
+		return l, "no model " + p.model
+	case t == nil:
+		return l, "no target " + p.target
+	case why != "":
+		return l, "missing " + why
+	case l.decode.Gamma > 0 && l.decode.Acceptance == 0:
+		return l, "speculation: its roof needs an acceptance that nobody measured here"
+	}
+	return l, ""
 }
 
 // unfit says why a recipe cannot run, "" when it can or when that cannot be told.
 func unfit(c Catalog, recipe string) string {
-	q, _, why := Query(c, recipe)
+	l, why := layoutOf(c, recipe)
 	if why != "" {
 		return ""
 	}
-	a := roofline.Ceiling(q)
-	if a.Fits == nil || *a.Fits {
-		return ""
+	for _, q := range []roofline.Query{l.decode, l.prefill} {
+		if a := roofline.Ceiling(q); a.Fits != nil && !*a.Fits {
+			return "does not fit: " + roofline.Number(*a.WeightBytes/1e9) + " GB of weights on " +
+				strconv.FormatInt(q.TP*q.PP*max(1, q.DP), 10) + " × " + string(q.Target.MemoryGB) + " GB"
+		}
 	}
-	return "does not fit: " + roofline.Number(*a.WeightBytes/1e9) + " GB of weights on " +
-		strconv.FormatInt(q.TP*q.PP, 10) + " × " + string(q.Target.MemoryGB) + " GB"
+	return ""
 }
 
 // load is one shape at one concurrency.
 type load struct{ isl, osl, concurrency int64 }
 
 // roofs of a recipe under a load: the most that one user and one GPU could see, and how
-// long a wave of requests takes at the least. ok is false when they cannot be computed
-// or the load does not fit.
+// long a wave of requests takes at the least.
 type roofs struct {
 	perUser, perGPU float64 // output tok/s
 	waveSeconds     float64 // each stream's one request, all streams together
-	ok              bool
 }
 
-func roofsOf(c Catalog, recipe string, l load) roofs {
-	q, replicas, why := Query(c, recipe)
+// roofsOf are a recipe's roofs under a load that its devices hold. why is not "" where
+// they cannot be computed.
+func roofsOf(c Catalog, recipe string, at load) (r roofs, fits bool, why string) {
+	l, why := layoutOf(c, recipe)
 	if why != "" {
-		return roofs{}
+		return r, true, why
 	}
+	q, p := l.decode, l.prefill
 	// Streams part evenly over the replicas; the fullest replica decides.
-	share := (l.concurrency + replicas - 1) / replicas
-	q.Batch, q.Concurrency = share, share
-	q.ISL, q.OSL = l.isl, l.osl
-	q.Context = l.isl + l.osl
-	room := roofline.Ceiling(q)
-	if room.MaxConcurrency == nil || *room.MaxConcurrency < share {
-		return roofs{}
+	q.Batch = shareOf(at.concurrency, l.decoding)
+	p.Batch = shareOf(at.concurrency, l.filling)
+	for _, q := range []*roofline.Query{&q, &p} {
+		q.ISL, q.OSL, q.Concurrency = at.isl, at.osl, q.Batch
+		q.Context = at.isl + at.osl
 	}
-	q.Context = l.isl + l.osl/2
-	a := roofline.Ceiling(q)
-	if a.DecodeStepMS == nil || a.PrefillMS == nil || a.Serving == nil {
-		return roofs{}
+	if l.recipe.Apart() {
+		p.Context = at.isl // each prompt's cache leaves when it is done
+		p.Batch = 1
 	}
-	wave := float64(float64(share)*a.PrefillMS.Hard) + float64(float64(l.osl-1)*a.DecodeStepMS.Hard)
+	for _, q := range []roofline.Query{q, p} {
+		room := roofline.Ceiling(q)
+		if room.MaxConcurrency == nil {
+			return r, true, room.Missing["max_concurrency"]
+		}
+		if *room.MaxConcurrency < q.Batch {
+			return r, false, ""
+		}
+	}
+	q.Context = int64(q.MeanContext(at.isl+1, at.isl+at.osl-1))
+	steps, prompts := roofline.Ceiling(q), roofline.Ceiling(p)
+	for _, why := range []string{steps.Missing["decode_step_ms"], prompts.Missing["prefill_ms"], steps.Missing["serving"]} {
+		if why != "" {
+			return r, true, why
+		}
+	}
+	rate := roofline.Held{Figure: roofline.HeldRate, Decode: q, Prefill: p, Apart: l.recipe.Apart(), Decoding: l.decoding, Filling: l.filling}
+	token := 1e3 * float64(q.Batch) / steps.DecodeTokPerSec.Hard
+	wave := float64(float64(shareOf(at.concurrency, l.filling))*prompts.PrefillMS.Hard) + float64(float64(at.osl-1)*token)
 	return roofs{
-		perUser:     1e3 / a.DecodeStepMS.Hard,
-		perGPU:      a.Serving.PerGPU,
+		perUser:     1e3 / token,
+		perGPU:      rate.Roof() / float64(l.recipe.GPUs()),
 		waveSeconds: wave / 1e3,
-		ok:          true,
-	}
+	}, true, ""
 }
+
+func shareOf(streams, replicas int64) int64 { return (streams + replicas - 1) / replicas }

@@ -235,19 +235,45 @@ func TestGapsOfRowsThatDoNotRank(t *testing.T) {
 	}
 }
 
-// A layout whose roofs nobody computed is a gap of unknown cost, not of none.
+// A layout whose roofs cannot be computed is a gap of unknown cost, not of none.
 func TestGapOfUnknownCost(t *testing.T) {
 	c := known()
 	c.Recipes["m/t-x8/latency/vllm"].Pools = []row.Pool{
-		{Role: "prefill", Count: 4, TP: 1, PP: 1, DP: 1, EP: 1}, {Role: "decode", Count: 4, TP: 1, PP: 1, DP: 1, EP: 1}}
+		{Role: "all", Count: 2, TP: 2, PP: 1, DP: 1, EP: 1}, {Role: "all", Count: 1, TP: 4, PP: 1, DP: 1, EP: 1}}
 	gaps := Gaps(c, nil)
 	g := gaps[len(gaps)-1]
 	if g.Recipe != "m/t-x8/latency/vllm" || g.GPUMinutes != nil || g.GPUs != 8 ||
-		g.Basis != "not estimated: a roof for 2 pools: only one pool of equal replicas can be computed" {
+		g.Basis != "not estimated: missing which of the recipe's pools served a request: their layouts differ" {
 		t.Errorf("%+v", g)
 	}
 	if s := Summary(gaps); !strings.Contains(s, "and 1 of unknown cost") {
 		t.Errorf("summary %q", s)
+	}
+}
+
+// Prompts and decode steps on devices of their own: each side has its roof from its own.
+func TestRoofsOfPoolsApart(t *testing.T) {
+	c := known()
+	pools := func(filling, decoding int64) roofs {
+		c.Recipes["m/t-x8/latency/vllm"].Pools = []row.Pool{
+			{Role: "prefill", Count: filling, TP: 1, PP: 1, DP: 1, EP: 1}, {Role: "decode", Count: decoding, TP: 1, PP: 1, DP: 1, EP: 1}}
+		r, fits, why := roofsOf(c, "m/t-x8/latency/vllm", load{8192, 64, 16})
+		if !fits || why != "" {
+			t.Fatalf("fits %v, %s", fits, why)
+		}
+		return r
+	}
+	even, few, many := pools(4, 4), pools(2, 6), pools(6, 2)
+	if !(few.perUser > even.perUser && even.perUser > many.perUser) {
+		t.Errorf("more devices that decode have fewer streams each: %v, %v, %v", few.perUser, even.perUser, many.perUser)
+	}
+	// At 8192:64 prompts are what takes time: 8 devices bring as many as fill them.
+	if got, want := even.perGPU/few.perGPU, 2.0; math.Abs(got-want) > 1e-9 {
+		t.Errorf("twice the devices for prompts bring %v times the tokens", got)
+	}
+	one, _, _ := roofsOf(c, "m/t/latency/vllm", load{8192, 64, 16})
+	if !(even.perGPU < one.perGPU) {
+		t.Errorf("a side that waits for the other brings %v a GPU, and one that does both %v", even.perGPU, one.perGPU)
 	}
 }
 
@@ -303,8 +329,8 @@ func TestQueryOfReplicas(t *testing.T) {
 	if q.TP != 4 || replicas != 2 || why != "" {
 		t.Errorf("tp %d, %d replicas, %q", q.TP, replicas, why)
 	}
-	one := roofsOf(c, "m/t-x8/latency/vllm", load{1024, 256, 1})
-	two := roofsOf(c, "m/t-x8/latency/vllm", load{1024, 256, 2})
+	one, _, _ := roofsOf(c, "m/t-x8/latency/vllm", load{1024, 256, 1})
+	two, _, _ := roofsOf(c, "m/t-x8/latency/vllm", load{1024, 256, 2})
 	if one.perUser != two.perUser {
 		t.Error("two streams on two replicas do not share a step")
 	}

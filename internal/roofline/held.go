@@ -1,0 +1,79 @@
+package roofline
+
+// Figures that stand against a hard roof.
+const (
+	HeldTPOT = "tpot_ms"      // against the decode step
+	HeldTTFT = "ttft_ms"      // against the prompt's prefill
+	HeldE2E  = "e2e_ms"       // of one request, against its prefill and its steps
+	HeldRate = "output_tok_s" // against what the devices can serve
+)
+
+// Held is a measured figure and the question whose hard roof it stands against.
+type Held struct {
+	Figure   string
+	Value    float64 // ms, or tok/s over all replicas
+	Decode   Query   // of a replica that decodes, at the load that it had
+	Prefill  Query   // of one that takes prompts in; the same where one does both
+	Apart    bool    // the two run on devices of their own
+	Decoding int64   // replicas that decode
+	Filling  int64   // replicas that take prompts in
+}
+
+// Roof is the figure's hard roof in the figure's own unit: the least time, or the highest
+// rate; NaN where it cannot be computed, which Ceiling of the questions explains.
+func (h *Held) Roof() float64 {
+	switch h.Figure {
+	case HeldTPOT:
+		return h.step()
+	case HeldTTFT:
+		return h.fill()
+	case HeldE2E:
+		roof := h.fill()
+		if n := h.Decode.OSL - 1; n > 0 {
+			roof += float64(float64(n) * h.step())
+		}
+		return roof
+	}
+	return h.rate()
+}
+
+// Share is how much of its roof the figure reaches: above 1 it passes it.
+func (h *Held) Share() float64 {
+	if h.Figure == HeldRate {
+		return h.Value / h.Roof()
+	}
+	return h.Roof() / h.Value
+}
+
+// step is the least time of one token of a sequence, in ms.
+func (h *Held) step() float64 {
+	in := h.pack(h.Decode)
+	return 1e3 * in[SlotBatch] / CeilingPacked(in)[OutDecodeTokPerSecHard]
+}
+
+// fill is the least time of the prompt, in ms.
+func (h *Held) fill() float64 { return CeilingPacked(h.pack(h.Prefill))[OutPrefillHardMS] }
+
+// rate is the most output tokens a second over all replicas. Where prompts have devices
+// of their own, neither side can bring more than it would by itself: a prompt is a request
+// of one token, and a step brings every further one.
+func (h *Held) rate() float64 {
+	if !h.Apart {
+		return float64(h.Decoding) * CeilingPacked(h.pack(h.Decode))[OutServingTokPerSec]
+	}
+	osl := float64(h.Decode.OSL)
+	prompts := h.Prefill
+	prompts.OSL, prompts.Concurrency = 1, max(1, h.Prefill.Concurrency)
+	roof := float64(h.Filling) * osl * CeilingPacked(h.pack(prompts))[OutServingTokPerSec]
+	if osl > 1 {
+		steps := h.Decode
+		steps.Batch = max(1, h.Decode.Concurrency)
+		in := h.pack(steps)
+		if decode := float64(h.Decoding) * osl / (osl - 1) * CeilingPacked(in)[OutDecodeTokPerSecHard]; !(decode >= roof) {
+			roof = decode
+		}
+	}
+	return roof
+}
+
+func (h *Held) pack(q Query) []float64 { return Pack(q) }

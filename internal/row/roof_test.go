@@ -1,0 +1,114 @@
+package row_test
+
+import (
+	"strings"
+	"testing"
+
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+// What each layout shares: copies of a dense model are replicas; copies of one with
+// experts are a group where the experts lie over more devices than a copy has.
+func TestRoofOfLayouts(t *testing.T) {
+	dense, moe := &roofline.Model{}, &roofline.Model{}
+	dense.Architecture.Layers = []roofline.Layer{{Count: 1, FFN: roofline.FFN{Kind: roofline.Dense}}}
+	moe.Architecture.Layers = []roofline.Layer{{Count: 1, FFN: roofline.FFN{Kind: roofline.Dense}},
+		{Count: 1, FFN: roofline.FFN{Kind: roofline.MoE, Experts: 8, TopK: 2}}}
+	for _, c := range []struct {
+		name           string
+		model          *roofline.Model
+		engine         string
+		pool           row.Pool
+		tp, pp, dp, ep int64
+		replicas       int64
+	}{
+		{"one device", dense, "vllm", row.Pool{Count: 1, TP: 1, PP: 1, DP: 1, EP: 1}, 1, 1, 0, 0, 1},
+		{"copies of a dense model", dense, "vllm", row.Pool{Count: 2, TP: 2, PP: 2, DP: 2, EP: 4}, 2, 2, 0, 0, 4},
+		{"experts over one copy", moe, "sglang", row.Pool{Count: 1, TP: 8, PP: 1, DP: 1, EP: 8}, 8, 1, 0, 8, 1},
+		{"experts over all copies", moe, "sglang", row.Pool{Count: 3, TP: 1, PP: 1, DP: 8, EP: 8}, 1, 1, 8, 8, 3},
+		{"copies with experts of their own", moe, "sglang", row.Pool{Count: 1, TP: 4, PP: 1, DP: 2, EP: 4}, 4, 1, 0, 4, 2},
+		{"experts split over all copies", moe, "vllm", row.Pool{Count: 1, TP: 2, PP: 1, DP: 4, EP: 1}, 2, 1, 4, 0, 1},
+	} {
+		r := row.Recipe{Engine: row.EngineRef{Name: c.engine}, Weights: row.Weights{Dtype: "bf16"}, KVDtype: "bf16", Pools: []row.Pool{c.pool}}
+		q, replicas, why := r.Roof(c.model, &roofline.Target{})
+		if q.TP != c.tp || q.PP != c.pp || q.DP != c.dp || q.EP != c.ep || replicas != c.replicas || why != "" {
+			t.Errorf("%s: tp %d pp %d dp %d ep %d, %d replicas, %q; want %d %d %d %d, %d", c.name, q.TP, q.PP, q.DP, q.EP, replicas, why, c.tp, c.pp, c.dp, c.ep, c.replicas)
+		}
+	}
+}
+
+func TestRoofOfPools(t *testing.T) {
+	pool := func(role string, count, tp int64) row.Pool {
+		return row.Pool{Role: role, Count: count, TP: tp, PP: 1, DP: 1, EP: 1}
+	}
+	m, target := &roofline.Model{}, &roofline.Target{}
+	recipe := func(pools ...row.Pool) *row.Recipe {
+		return &row.Recipe{Weights: row.Weights{Dtype: "fp8"}, KVDtype: "fp8", Pools: pools}
+	}
+	apart := recipe(pool("prefill", 3, 4), pool("decode", 1, 8), pool("decode", 1, 8))
+	q, decoding, why := apart.Roof(m, target)
+	if q.TP != 8 || decoding != 2 || why != "" || !apart.Apart() {
+		t.Errorf("decode: tp %d, %d replicas, %q", q.TP, decoding, why)
+	}
+	q, filling, why := apart.PrefillRoof(m, target)
+	if q.TP != 4 || filling != 3 || why != "" || q.WeightDtype != "fp8" {
+		t.Errorf("prefill: tp %d, %d replicas, %q", q.TP, filling, why)
+	}
+	same := recipe(pool("all", 1, 4), pool("all", 2, 4))
+	if q, n, why := same.PrefillRoof(m, target); q.TP != 4 || n != 3 || why != "" || same.Apart() {
+		t.Errorf("equal pools: tp %d, %d replicas, %q", q.TP, n, why)
+	}
+	for name, c := range map[string]struct {
+		recipe *row.Recipe
+		want   string
+	}{
+		"layouts that differ": {recipe(pool("all", 1, 4), pool("all", 1, 8)), "which of the recipe's pools"},
+		"no pool":             {recipe(), "the parallel layout"},
+		"no devices":          {recipe(pool("all", 1, 0)), "the parallel layout"},
+		"no decode pool":      {recipe(pool("prefill", 1, 1)), "the parallel layout"},
+		"no weights dtype":    {&row.Recipe{KVDtype: "bf16", Pools: []row.Pool{pool("all", 1, 1)}}, "the weights' dtype"},
+		"no KV dtype":         {&row.Recipe{Weights: row.Weights{Dtype: "bf16"}, Pools: []row.Pool{pool("all", 1, 1)}}, "the KV dtype"},
+	} {
+		if _, _, why := c.recipe.Roof(m, target); !strings.HasPrefix(why, c.want) {
+			t.Errorf("%s: %q, want %q", name, why, c.want)
+		}
+	}
+}
+
+func TestRoofOfSpeculation(t *testing.T) {
+	plain, mtp := &roofline.Model{}, &roofline.Model{}
+	mtp.Architecture.MTP = &roofline.MTP{Modules: 1}
+	for _, c := range []struct {
+		method string
+		model  *roofline.Model
+		reads  bool
+	}{{"eagle3", mtp, false}, {"deepseek_mtp", mtp, true}, {"NEXTN", mtp, true}, {"mtp", plain, false}} {
+		r := row.Recipe{Weights: row.Weights{Dtype: "bf16"}, KVDtype: "bf16", Pools: []row.Pool{{Count: 1, TP: 1, PP: 1, DP: 1}},
+			Speculation: &row.Speculation{Method: c.method, DraftTokens: 3, Acceptance: "0.7"}}
+		q, _, why := r.Roof(c.model, &roofline.Target{})
+		if q.Gamma != 3 || q.Acceptance != 0.7 || q.MTPDrafts != c.reads || why != "" {
+			t.Errorf("%s: gamma %d, acceptance %v, mtp %v, %q", c.method, q.Gamma, q.Acceptance, q.MTPDrafts, why)
+		}
+	}
+}
+
+// Tokens a step from counters: over the drafting steps, unless the server generated more
+// tokens than these explain.
+func TestPerStep(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		spec             row.Spec
+		requests         int64
+		drafted, yielded float64
+	}{
+		{"no draft", row.Spec{}, 10, 0, 1},
+		{"every step drafts", row.Spec{Drafts: 100, DraftTokens: 300, Accepted: 150}, 10, 3, 2.5},
+		{"and so says the count of tokens", row.Spec{Drafts: 100, DraftTokens: 300, Accepted: 150, Generated: 262}, 10, 3, 2.5},
+		{"one step in four drafts", row.Spec{Drafts: 100, DraftTokens: 300, Accepted: 150, Generated: 560}, 10, 0.75, 1.375},
+	} {
+		if d, y := c.spec.PerStep(c.requests); d != c.drafted || y != c.yielded {
+			t.Errorf("%s: %v drafted, %v yielded; want %v, %v", c.name, d, y, c.drafted, c.yielded)
+		}
+	}
+}
