@@ -27,6 +27,7 @@ var layers = map[string]int{
 	"internal/tradeoff":         3,
 	"internal/rowfile":          4,
 	"internal/catalog":          4,
+	"internal/checkpoint":       4, // what files say of a model; no I/O of its own
 	"data":                      4,
 	"internal/version":          4,
 	"internal/loadgen":          5,

@@ -1,0 +1,69 @@
+// Package checkpoint reads what a checkpoint says of itself, without loading a weight:
+// its config.json, and the headers of its GGUF or safetensors files.
+//
+//	Config(data, name) (*roofline.Model, []Problem)
+//	    a Hugging Face config.json: the architecture, the format in which its weights are
+//	    stored, the cache formats
+//
+// Nothing is guessed. A model type that is not known, a key that may change the cost and
+// is not understood, a size that no model has: each is a Problem with its path, all at
+// once, and where there is a problem there is no result to trust. What a published model
+// leaves out is filled in by the documented default of its type, never by another's.
+//
+// The package does no I/O of its own and needs neither os nor net, so that the browser's
+// full module uses it as it is. Memory is bounded whatever a file claims.
+package checkpoint
+
+import "strconv"
+
+// Problem is one thing wrong with a file, or not understood in it.
+type Problem struct {
+	Where string // path of the key ("text_config.num_attention_heads"), or a tensor's name; "" is the whole file
+	Text  string // what was found, and what would be accepted
+
+	// Bytes says that only the size of the weights is in doubt, not the architecture: the
+	// tensors' own headers (GGUF, Safetensors) answer it, and the problem is then none.
+	Bytes bool
+}
+
+func (p Problem) String() string {
+	if p.Where == "" {
+		return p.Text
+	}
+	return p.Where + ": " + p.Text
+}
+
+// mostProblems are told of one file; of more, how many there were.
+const mostProblems = 50
+
+// problems collects what is wrong.
+type problems struct {
+	list []Problem
+	more int
+}
+
+func (p *problems) add(where, text string) { p.tell(Problem{Where: where, Text: text}) }
+
+func (p *problems) tell(one Problem) {
+	if len(p.list) == mostProblems {
+		p.more++
+		return
+	}
+	p.list = append(p.list, one)
+}
+
+func (p *problems) told() []Problem {
+	if p.more > 0 {
+		return append(p.list, Problem{Text: "and " + strconv.Itoa(p.more) + " more"})
+	}
+	return p.list
+}
+
+// shown is a text cut to what a message can hold.
+func shown(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strconv.Quote(s[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,191 @@
+package checkpoint
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rowproof/internal/roofline"
+)
+
+// Config reads a Hugging Face config.json. The model is called name, or, where that is
+// "", what the file calls itself. Its weights list the one format that the file states;
+// what it says and how it was read stand in Sources ("architecture", "weights", "kv").
+func Config(data []byte, name string) (*roofline.Model, []Problem) {
+	p := &problems{}
+	root, ok := readTree(data, p)
+	if !ok {
+		return nil, p.told()
+	}
+	if root.kind != '{' {
+		p.add("", "is "+root.kindName()+"; a config.json is an object with a model_type")
+		return nil, p.told()
+	}
+	top := p.object("", root)
+	d := newDecoder(top)
+	if d == nil {
+		return nil, p.told()
+	}
+	d.readArchitecture()
+	m := &roofline.Model{
+		Name:         name,
+		Architecture: d.a,
+		Sources:      map[string]string{},
+	}
+	path := top.text("_name_or_path")
+	if d.object != top {
+		d.text("_name_or_path")
+	}
+	if m.Name == "" {
+		m.Name = path[strings.LastIndexByte(path, '/')+1:]
+	}
+	if m.Name == "" {
+		m.Name = d.family
+	}
+	d.readWeights(top, m)
+	d.rest()
+	if d.object != top {
+		top.rest()
+	}
+	if len(p.list) > 0 {
+		return m, p.told()
+	}
+	m.Sources["architecture"] = strings.Join(append([]string{"config.json, model_type " + d.family}, d.notes...), "; ")
+	return m, nil
+}
+
+// decoder reads the part of a config.json that describes the language model.
+type decoder struct {
+	*object
+	family   string // its model_type
+	rules    family
+	depth    int64 // layers
+	a        roofline.Architecture
+	kinds    []int         // of each layer, its place in a.Layers
+	denseFFN *roofline.FFN // the dense network of a model that has both, once read
+	notes    []string
+}
+
+// family is what the documented defaults of a model type are, and how it builds layers.
+type family struct {
+	layers     func(*decoder)
+	tied       bool  // default of tie_word_embeddings
+	vocabulary int64 // default of vocab_size; 0: it must be given
+	context    int64 // default of max_position_embeddings; 0: not stated
+}
+
+// wrappers are model types that put a language model, under text_config, beside towers
+// for pictures or sound. A text token passes none of those, and they are left out. The
+// value is the type of a text_config that states none.
+var wrappers = map[string]string{
+	"gemma3":       "gemma3_text",
+	"llama4":       "llama4_text",
+	"mistral3":     "mistral",
+	"kimi_k25":     "kimi_k2",
+	"qwen3_vl":     "qwen3",
+	"qwen3_vl_moe": "qwen3_moe",
+}
+
+// Types lists the model types that Config reads.
+func Types() []string {
+	types := slices.Collect(maps.Keys(families))
+	types = slices.AppendSeq(types, maps.Keys(wrappers))
+	slices.Sort(types)
+	return types
+}
+
+// newDecoder finds the language model in a config.json.
+func newDecoder(top *object) *decoder {
+	outer := top.text("model_type")
+	inner, known := wrappers[outer]
+	if _, ok := families[outer]; !known && !ok {
+		if outer == "" {
+			top.wrong("model_type", "is missing; accepted: "+strings.Join(Types(), ", "))
+		} else {
+			top.wrong("model_type", "is "+shown(outer)+", which is not known; accepted: "+strings.Join(Types(), ", "))
+		}
+		return nil
+	}
+	o, kind := top, outer
+	if text := top.under("text_config"); text != nil {
+		o, kind = text, inner
+		if !known {
+			kind = outer
+		}
+		if stated := text.text("model_type"); stated != "" {
+			kind = stated
+		}
+	} else if known {
+		if top.get("text_config") == nil {
+			top.wrong("text_config", "is missing; a "+outer+" has its language model there")
+		}
+		return nil
+	}
+	rules, ok := families[kind]
+	if !ok {
+		o.wrong("model_type", "is "+shown(kind)+", which is not known; accepted: "+strings.Join(slices.Sorted(maps.Keys(families)), ", "))
+		return nil
+	}
+	return &decoder{object: o, family: kind, rules: rules}
+}
+
+func (d *decoder) readArchitecture() {
+	d.a.Hidden = d.count("hidden_size", mostWidth)
+	if d.rules.vocabulary == 0 {
+		d.a.Vocabulary = d.count("vocab_size", mostWidth)
+	} else {
+		d.a.Vocabulary = d.countOr("vocab_size", mostWidth, d.rules.vocabulary)
+	}
+	d.a.MaxContext = d.countOr("max_position_embeddings", mostContext, d.rules.context)
+	d.depth = d.count("num_hidden_layers", mostLayers)
+	d.a.TiedHead = d.flagOr("tie_word_embeddings", d.rules.tied)
+	d.rules.layers(d)
+	if size := roughParams(&d.a); size > mostParams {
+		d.p.add(d.path, "describes about "+strconv.FormatFloat(size, 'g', 3, 64)+" parameters; a model of at most 1e+15 is accepted")
+	}
+}
+
+// layer adds one layer, of a kind that may have stood before.
+func (d *decoder) layer(l roofline.Layer) {
+	l.Count = 0
+	for i := range d.a.Layers {
+		same := d.a.Layers[i]
+		same.Count = 0
+		if reflect.DeepEqual(same, l) {
+			d.a.Layers[i].Count++
+			d.kinds = append(d.kinds, i)
+			return
+		}
+	}
+	l.Count = 1
+	d.kinds = append(d.kinds, len(d.a.Layers))
+	d.a.Layers = append(d.a.Layers, l)
+}
+
+// mostParams is a thousand times the largest model published.
+const mostParams = 1e15
+
+// roughParams is about how many parameters an architecture has, in floating point, to
+// refuse those whose exact count no int64 holds.
+func roughParams(a *roofline.Architecture) float64 {
+	h := float64(a.Hidden)
+	n := 2 * h * float64(a.Vocabulary)
+	for i := range a.Layers {
+		t, f := &a.Layers[i].Attention, &a.Layers[i].FFN
+		heads := float64(t.Heads + t.KVHeads)
+		width := heads * (float64(t.HeadDim) + float64(t.ValueDim) + float64(t.NopeDim) + float64(t.RopeDim))
+		one := h*(2*width+float64(t.QRank)+float64(t.KVRank)) + width*(float64(t.QRank)+float64(t.KVRank))
+		if s := t.State; s != nil {
+			one += 4 * h * (float64(s.KeyHeads)*float64(s.KeyDim) + float64(s.ValueHeads)*float64(s.ValueDim))
+		}
+		one += 3 * h * (max(1, float64(f.Experts))*float64(f.Width) + float64(f.SharedWidth))
+		n += float64(a.Layers[i].Count) * one
+	}
+	return n
+}
+
+func (d *decoder) note(text string) { d.notes = append(d.notes, text) }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
