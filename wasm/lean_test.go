@@ -270,7 +270,7 @@ func TestLeanChoosesAsNative(t *testing.T) {
 // A page that holds a wrong pointer or length gets 0, not another's memory.
 func TestLeanRefusesWrongBuffers(t *testing.T) {
 	m := start(t)
-	const n = roofline.PackedSlots
+	n := uint64(len(roofline.Pack(roofline.Query{Model: nil})))
 	for name, args := range map[string][3]uint64{
 		"a query in too short a buffer": {m.call("buffer", n-1), n, m.answer},
 		"a query that is no buffer":     {m.query + 8, n, m.answer},

@@ -30,7 +30,11 @@ func (call *ceilingCall) print(w io.Writer, a roofline.Answer) {
 		}
 	}
 	if p := a.Parts; p != nil {
-		say("Roofs", "memory %s ms, compute %s ms, communication %s ms a step", roofline.Number(p.MemoryMS), roofline.Number(p.ComputeMS), roofline.Number(p.CommunicationMS))
+		compute := "unbounded"
+		if p.ComputeMS != nil {
+			compute = roofline.Number(*p.ComputeMS) + " ms"
+		}
+		say("Roofs", "memory %s ms, compute %s, communication %s ms a step", roofline.Number(p.MemoryMS), compute, roofline.Number(p.CommunicationMS))
 	}
 	say("Parameters", "%s B, of which a step reads %s B", roofline.Number(float64(a.TotalParams)/1e9), roofline.Number(float64(a.ReadParams)/1e9))
 	if a.WeightBytes != nil && a.KVBytesPerToken != nil {

@@ -190,9 +190,9 @@ func (v *calculator) example(models map[string]*roofline.Model, targets map[stri
 
 // figuresOfACeiling are the lines of the bytes table.
 var figuresOfACeiling = []calculated{
-	{Name: "Weights in memory, all devices", Unit: "GB", From: "in", Slot: roofline.SlotWeightResident, Scale: 1e9},
+	{Name: "Weights in memory, all devices", Unit: "GB", From: "out", Slot: roofline.OutResidentBytes, Scale: 1e9},
 	{Name: "Weights read in a step", Unit: "GB", From: "out", Slot: roofline.OutWeightBytesRead, Scale: 1e9},
-	{Name: "Keys and values that one token adds", Unit: "kB", From: "in", Slot: roofline.SlotKVPerToken, Scale: 1e3},
+	{Name: "Keys and values that one token adds", Unit: "kB", From: "out", Slot: roofline.OutKVBytesPerToken, Scale: 1e3},
 	{Name: "Keys and values read in a step", Unit: "GB", From: "out", Slot: roofline.OutKVBytesRead, Scale: 1e9},
 	{Name: "Read in a step", Unit: "GB", From: "out", Slot: roofline.OutReadBytesPerStep, Scale: 1e9},
 	{Name: "Time to read it", Unit: "ms", From: "out", Slot: roofline.OutMemoryMS, Scale: 1},
@@ -289,16 +289,20 @@ func (v *calculator) results(models map[string]*roofline.Model, targets map[stri
 
 // inputNames says what each slot of a packed query is, for a reader who is told that
 // one of them is not known.
-var inputNames = [roofline.PackedSlots]string{
+var inputNames = [roofline.HeadSlots]string{
 	roofline.SlotBatch: "batch", roofline.SlotContext: "context", roofline.SlotISL: "prompt length",
-	roofline.SlotCached: "cached prompt tokens", roofline.SlotOSL: "output length", roofline.SlotConcurrency: "concurrency",
-	roofline.SlotTP: "devices", roofline.SlotPP: "stages", roofline.SlotReadParams: "read parameters", roofline.SlotTotalParams: "parameters",
-	roofline.SlotLayerParams: "parameters of the layers", roofline.SlotHeadParams: "parameters of the head",
-	roofline.SlotLayers: "layers", roofline.SlotHidden: "hidden size", roofline.SlotKVShards: "key-value heads",
-	roofline.SlotWeightResident: "size of the weights", roofline.SlotWeightRead: "size of the weights",
-	roofline.SlotKVPerToken: "size of the cache", roofline.SlotAttentionFLOPs: "work of attention",
-	roofline.SlotPeakLayers: "dense peak for the weights", roofline.SlotPeakHead: "dense peak for the head",
-	roofline.SlotPeakAttention: "dense peak for attention", roofline.SlotBandwidth: "memory bandwidth",
-	roofline.SlotLink: "link bandwidth", roofline.SlotLinkPeer: "link bandwidth to one peer",
-	roofline.SlotLinkReduces: "reduction in the network", roofline.SlotMemory: "memory size",
+	roofline.SlotCached: "cached prompt tokens", roofline.SlotChunk: "chunk", roofline.SlotOSL: "output length",
+	roofline.SlotConcurrency: "concurrency", roofline.SlotTP: "devices", roofline.SlotPP: "stages",
+	roofline.SlotDP: "copies", roofline.SlotEP: "devices with experts of their own", roofline.SlotGamma: "drafted tokens",
+	roofline.SlotAcceptance: "acceptance", roofline.SlotAccepted: "tokens a step", roofline.SlotMTPDrafts: "drafts of the model's own",
+	roofline.SlotReadParams: "read parameters", roofline.SlotTotalParams: "parameters", roofline.SlotHidden: "hidden size",
+	roofline.SlotHeadParams: "parameters of the head", roofline.SlotHeadBytes: "size of the head",
+	roofline.SlotRestParams: "parameters of the final norm", roofline.SlotRestBytes: "size of the final norm",
+	roofline.SlotResident: "size of the weights", roofline.SlotResidentExperts: "size of the experts",
+	roofline.SlotDraftBytes: "size of the drafting module", roofline.SlotDraftParams: "parameters of the drafting module",
+	roofline.SlotDraftResident: "size of the drafting module", roofline.SlotMaxContext: "longest context",
+	roofline.SlotPeakLayers: "dense peak for the weights", roofline.SlotPeakPlain: "dense peak for the head",
+	roofline.SlotPeakAttention: "dense peak for attention", roofline.SlotPeakIndex: "dense peak for the indexer",
+	roofline.SlotBandwidth: "memory bandwidth", roofline.SlotLink: "link bandwidth", roofline.SlotLinkPeer: "link bandwidth to one peer",
+	roofline.SlotLinkReduces: "reduction in the network", roofline.SlotMemory: "memory size", roofline.SlotKinds: "kinds of layers",
 }

@@ -1,179 +1,534 @@
 package roofline
 
-import (
-	"math"
-	"strconv"
-)
+import "math"
 
 var nan = math.NaN()
 
 // activationBytes is the size of one activation that an all-reduce carries: engines add
-// up in 16 bits.
-const activationBytes = 2
+// up in 16 bits. An all-to-all may send 8 bits and brings back 16.
+const (
+	activationBytes = 2
+	dispatchBytes   = 1
+)
 
 // CeilingPacked computes every figure of an answer from a packed query. It is the only
 // place where they are computed: Ceiling and the browser both come here.
 func CeilingPacked(in []float64) []float64 {
 	out := make([]float64, OutSlots)
+	CeilingInto(in, out)
+	return out
+}
+
+// CeilingInto is CeilingPacked into the first OutSlots of out.
+func CeilingInto(in, out []float64) {
+	out = out[:OutSlots]
 	for i := range out {
 		out[i] = nan
 	}
 	out[OutBinding], out[OutPrefillBinding] = BindingNone, BindingNone
-	if !(in[SlotTP] >= 1) || !(in[SlotPP] >= 1) || !(in[SlotBatch] > 0) || !(in[SlotContext] >= 0) {
-		return out
+	if !Packed(in) || !counts(in) {
+		return
 	}
 	decode(in, out)
 	room(in, out)
-	if in[SlotISL] > in[SlotCached] && in[SlotCached] >= 0 {
+	if in[SlotISL] > in[SlotCached] {
 		prefill(in, out)
 		if in[SlotOSL] >= 1 && in[SlotConcurrency] >= 1 {
 			serving(in, out)
 		}
 	}
-	return out
 }
 
-// decode bounds one step in which each of B sequences yields a token: the bytes of all
-// weights and of each sequence's cache over the memory, the arithmetic over the peaks,
-// the activations over the links. What can overlap is not added: the hard roof is the
-// greatest of the three. In a dense model the expected step is the hard one. Serial is
-// what a step costs when attention waits for the matrices.
+// counts says whether the reader's slots are counts that a ceiling can have.
+func counts(in []float64) bool {
+	for _, s := range []struct {
+		slot  int
+		least float64
+	}{{SlotTP, 1}, {SlotPP, 1}, {SlotDP, 1}, {SlotEP, 0}, {SlotContext, 0}, {SlotISL, 0}, {SlotCached, 0},
+		{SlotChunk, 0}, {SlotOSL, 0}, {SlotConcurrency, 0}, {SlotGamma, 0}} {
+		if v := in[s.slot]; !(v >= s.least && v <= most) {
+			return false
+		}
+	}
+	return in[SlotBatch] > 0 && in[SlotBatch] <= most && in[SlotContext] <= most
+}
+
+// most bounds every count of a query: beyond it products leave the integers that a
+// float64 holds.
+const most = 1e12
+
+// step is the work of one pass: bytes over all devices of a stage, FLOPs by part, and
+// what the links carry.
+type step struct {
+	weights, experts, kv, state                          float64 // bytes
+	matrix, plain, expertFLOPs, head, attention, updates float64 // FLOPs; plain computes in 16 bits
+	index                                                float64
+	links                                                float64 // seconds
+}
+
+// seen is how many of S cached tokens a query of the layer reads.
+func seen(k []float64, s float64) float64 {
+	switch {
+	case k[KindChunk] > 0 && s > k[KindChunk]:
+		return s - float64(k[KindChunk]*math.Floor((s-1)/k[KindChunk]))
+	case k[KindWindow] > 0 && s > k[KindWindow]:
+		return k[KindWindow]
+	case k[KindSelected] > 0 && s > k[KindSelected]:
+		return k[KindSelected]
+	}
+	return s
+}
+
+// seenOver sums seen over the contexts from+1 … from+n.
+func seenOver(k []float64, from, n float64) float64 {
+	return seenUpTo(k, from+n) - seenUpTo(k, from)
+}
+
+// seenUpTo sums seen over the contexts 1 … s.
+func seenUpTo(k []float64, s float64) float64 {
+	limit := k[KindWindow]
+	if k[KindSelected] > 0 {
+		limit = k[KindSelected]
+	}
+	switch c := k[KindChunk]; {
+	case c > 0 && s > c:
+		whole := math.Floor(s / c)
+		return float64(whole*triangle(c)) + triangle(s-float64(whole*c))
+	case limit > 0 && s > limit:
+		return triangle(limit) + float64((s-limit)*limit)
+	}
+	return triangle(s)
+}
+
+func triangle(n float64) float64 { return float64(n*(n+1)) / 2 }
+
+// copies is how many times the layer's cache is kept: one of k heads splits at most k
+// ways.
+func copies(in, k []float64) float64 {
+	if in[SlotTP] > k[KindShards] {
+		return in[SlotTP] / k[KindShards]
+	}
+	return 1
+}
+
+// Distinct is how many of E experts tokens that choose k each reach on average, each
+// choosing evenly and for itself: E(1−(1−k/E)^T). Between whole numbers of tokens it is
+// drawn straight.
+func Distinct(experts, topK, tokens float64) float64 {
+	if !(tokens > 1) {
+		return topK
+	}
+	whole := math.Floor(tokens)
+	miss := 1 - topK/experts
+	left := power(miss, whole)
+	here := float64(experts * (1 - left))
+	if tokens > whole {
+		here += float64((tokens - whole) * float64(experts*float64(left*(1-miss))))
+	}
+	return min(max(here, topK), experts)
+}
+
+// power is x to a whole power, by squaring: math.Pow differs between machines.
+func power(x, n float64) float64 {
+	p := 1.0
+	n = min(n, most*most)
+	for n >= 1 && x != 0 && p != 0 {
+		if math.Mod(n, 2) == 1 {
+			p *= x
+		}
+		x *= x
+		n = math.Floor(n / 2)
+	}
+	if n >= 1 && x == 0 {
+		return 0
+	}
+	return p
+}
+
+// stepOf is one decode step of b sequences, each with so many tokens to check and its own
+// cache of s tokens. Experts are those of one token in the hard roof, and what tokens
+// reach that choose for themselves in the expected one.
+func stepOf(in []float64, b, s float64, expected bool) step {
+	tokens := float64(b * (in[SlotGamma] + 1))
+	w := pass(in, tokens, tokens, expected)
+	for i := range int(in[SlotKinds]) {
+		k := kind(in, i)
+		n := k[KindLayers]
+		cached := float64(k[KindKV]*seen(k, s)) + float64(k[KindIndexKV]*s)
+		w.kv += float64(float64(float64(n*b)*cached) * copies(in, k))
+		w.state += float64(float64(2*float64(n*b)) * k[KindState])
+		w.attention += float64(float64(n*tokens) * float64(k[KindAttention]*seen(k, s)))
+		w.index += float64(float64(n*tokens) * float64(k[KindIndex]*s))
+	}
+	w.head = float64(float64(2*tokens) * in[SlotHeadParams])
+	return w
+}
+
+// pass is what so many tokens cost that go through the layers together, attention apart;
+// routed is how many of them choose experts.
+func pass(in []float64, tokens, routed float64, expected bool) step {
+	var w step
+	layers := in[SlotRestBytes] + in[SlotHeadBytes]
+	w.matrix = in[SlotRestParams]
+	for i := range int(in[SlotKinds]) {
+		k := kind(in, i)
+		n := k[KindLayers]
+		layers += float64(n * k[KindBytes])
+		w.matrix += float64(n * k[KindParams])
+		w.plain += float64(n * k[KindPlainParams])
+		w.updates += float64(float64(n*tokens) * k[KindStateFLOPs])
+		if k[KindExperts] > 0 {
+			d := k[KindTopK]
+			if expected {
+				d = Distinct(k[KindExperts], k[KindTopK], routed)
+			}
+			w.experts += float64(float64(n*d) * k[KindExpertBytes])
+			w.expertFLOPs += float64(float64(n*k[KindTopK]) * k[KindExpertParams])
+		}
+		w.links += float64(n * linkTime(in, k, tokens, expected))
+	}
+	w.weights = float64(in[SlotDP] * layers)
+	w.matrix *= float64(2 * tokens)
+	w.plain *= float64(2 * tokens)
+	w.expertFLOPs *= float64(2 * tokens)
+	return w
+}
+
+func (w *step) bytes() float64 { return w.weights + w.experts + w.kv + w.state }
+
+// memory is the time to move a step's bytes, over so many devices, in seconds.
+func (w *step) memory(in []float64, devices float64) float64 {
+	return w.bytes() / float64(in[SlotBandwidth]*devices)
+}
+
+// matrices is the time of all arithmetic but attention, in seconds.
+func (w *step) matrices(in []float64, devices float64) float64 {
+	t := (w.matrix + w.expertFLOPs) / float64(in[SlotPeakLayers]*devices)
+	return t + (w.plain+w.head+w.updates)/float64(in[SlotPeakPlain]*devices)
+}
+
+// attending is the time of attention's arithmetic, in seconds.
+func (w *step) attending(in []float64, devices float64) float64 {
+	t := 0.0
+	if w.attention > 0 {
+		t = w.attention / float64(in[SlotPeakAttention]*devices)
+	}
+	if w.index > 0 {
+		t += w.index / float64(in[SlotPeakIndex]*devices)
+	}
+	return t
+}
+
+func (w *step) compute(in []float64, devices float64) float64 {
+	return w.matrices(in, devices) + w.attending(in, devices)
+}
+
+// linkTime is the least time that the links take for one layer over so many tokens of
+// the whole group, in seconds. Each part of a layer ends in a sum over the devices that
+// share its matrices. Experts that copies share are reached by sending each token to
+// them and back in place of the second sum.
+func linkTime(in, k []float64, tokens float64, expected bool) float64 {
+	t, dp := in[SlotTP], in[SlotDP]
+	if dp == 1 || k[KindExperts] == 0 {
+		return float64(k[KindReduces] * allReduce(in, t, tokens/dp))
+	}
+	sums := float64((k[KindReduces] - 1) * allReduce(in, t, tokens/dp))
+	group := float64(t * dp)
+	if in[SlotEP] == 0 { // each expert is split over all
+		return sums + allReduce(in, group, tokens)
+	}
+	return sums + allToAll(in, k, tokens/group, expected)
+}
+
+// allReduce is the least time to add up tokens' activations over t devices. In a ring,
+// or over a full mesh, a device sends and receives 2(t−1)/t of the message; a switch that
+// adds up lets it send and receive it once. Of a mesh only the links to the t−1 partners
+// count.
+func allReduce(in []float64, t, tokens float64) float64 {
+	if t == 1 {
+		return 0
+	}
+	share := float64(2*(t-1)) / t
+	if in[SlotLinkReduces] == 1 {
+		share = 1
+	}
+	message := float64(float64(tokens*in[SlotHidden]) * activationBytes)
+	return float64(share*message) / linkOf(in, t)
+}
+
+// allToAll is the least time for one device to send its tokens to their experts and to
+// take the results back. At best the experts of a token lie together and on the device
+// where it is; expected, they are spread evenly.
+func allToAll(in, k []float64, tokens float64, expected bool) float64 {
+	ep := in[SlotEP]
+	each := k[KindExperts] / ep // experts on a device
+	others := max(math.Ceil(k[KindTopK]/each)-1, 0)
+	if expected {
+		others = float64((ep - 1) * (1 - power(1-1/ep, k[KindTopK])))
+	}
+	if others == 0 {
+		return 0
+	}
+	message := float64(float64(tokens*in[SlotHidden]) * (dispatchBytes + activationBytes))
+	return float64(others*message) / linkOf(in, ep)
+}
+
+// linkOf is what one of t devices sends to its partners together, in bytes a second.
+func linkOf(in []float64, t float64) float64 {
+	if in[SlotLinkPeer] > 0 {
+		return float64(in[SlotLinkPeer] * (t - 1))
+	}
+	return in[SlotLink]
+}
+
+// tokensPerStep is how many tokens a step yields a sequence: one, or the accepted drafts
+// and the one that follows them, (1−α^(γ+1))/(1−α). NaN where acceptance is not known.
+func tokensPerStep(in []float64) float64 {
+	gamma, alpha := in[SlotGamma], in[SlotAcceptance]
+	switch {
+	case gamma == 0:
+		return 1
+	case in[SlotAccepted] > 0:
+		return in[SlotAccepted]
+	case !(alpha >= 0 && alpha <= 1):
+		return nan
+	case alpha == 1:
+		return gamma + 1
+	}
+	return (1 - power(alpha, gamma+1)) / (1 - alpha)
+}
+
+// decode bounds one step: the bytes of all weights, of each sequence's cache and state
+// over the memory, the arithmetic over the peaks, the activations over the links. What
+// can overlap is not added: the hard roof is the greatest of the three. Op-wise adds
+// attention over the cache to the matrices, each at its own greatest; serial is what a
+// step costs when attention waits for the matrices and nothing overlaps its bytes.
 //
 // In a pipeline a token passes all stages in turn, so a step takes what one sequence alone
 // takes on the devices of a stage, however many stages there are; nor can it take less
 // than all the step's work spread over all devices. The greater is hard. Expected is with
 // the sequences in as many groups as stages, each group reading every stage's weights.
+//
+// With speculation a step checks the drafts of each sequence in one pass, after each was
+// drafted in turn.
 func decode(in, out []float64) {
-	b, pp := in[SlotBatch], in[SlotPP]
-	out[OutKVBytesRead] = float64(float64(b*in[SlotContext]) * in[SlotKVPerToken] * copies(in))
-	out[OutWeightBytesRead] = in[SlotWeightRead]
-	out[OutReadBytesPerStep] = in[SlotWeightRead] + out[OutKVBytesRead]
+	b, s, pp := in[SlotBatch], in[SlotContext], in[SlotPP]
+	stage := float64(in[SlotTP] * in[SlotDP])
+	w := stepOf(in, b, s, false)
+	token := 0.0
+	for i := range int(in[SlotKinds]) {
+		k := kind(in, i)
+		token += float64(k[KindLayers] * (k[KindKV] + k[KindIndexKV]))
+	}
+	out[OutKVBytesPerToken] = token
+	out[OutWeightBytesRead], out[OutExpertBytesRead] = w.weights, w.experts
+	out[OutKVBytesRead], out[OutStateBytesRead] = w.kv, w.state
+	out[OutReadBytesPerStep] = w.bytes()
+	out[OutMatrixFLOPs], out[OutExpertFLOPs], out[OutHeadFLOPs] = w.matrix+w.plain, w.expertFLOPs, w.head
+	out[OutAttentionFLOPs], out[OutStateFLOPs] = w.attention+w.index, w.updates
+	likely := stepOf(in, b, s, true)
+	out[OutExpertBytesExpected] = likely.experts
+	out[OutDistinctExpected] = distinctOf(in, float64(b*(in[SlotGamma]+1)))
 
-	all := stepOf(in, b, in[SlotTP]*pp)
-	all.communication = allReduces(in, b) / pp
-	group := all
+	memory, compute, links := stepTimes(in, &w, stage, pp)
 	if pp > 1 {
-		alone := stepOf(in, 1, in[SlotTP])
-		all.memory = larger(all.memory, alone.memory)
-		all.compute = larger(all.compute, alone.compute)
-		all.communication = larger(all.communication, alone.communication)
-		group = stepOf(in, larger(b/pp, 1), in[SlotTP])
+		alone := stepOf(in, 1, s, false)
+		memory = larger(memory, alone.memory(in, stage))
+		compute = larger(compute, alone.compute(in, stage))
+		links = larger(links, alone.links)
+		likely = stepOf(in, larger(b/pp, 1), s, true)
 	}
-	out[OutMemoryMS] = all.memory * 1e3
-	out[OutComputeMS] = all.compute * 1e3
-	out[OutCommunicationMS] = all.communication * 1e3
-	hard, binding := greatest(all.memory, all.compute, all.communication)
-	expected, _ := greatest(group.memory, group.compute, group.communication)
+	out[OutMemoryMS], out[OutComputeMS], out[OutCommunicationMS] = memory*1e3, compute*1e3, links*1e3
+	drafts := draftTime(in, b, float64(stage*pp))
+	yield := tokensPerStep(in)
+	hard, binding := greatest(memory, compute, links)
+	expected, _ := greatest(likely.memory(in, stage), likely.compute(in, stage), likely.links)
 	out[OutBinding] = binding
-	out[OutDecodeStepHardMS] = hard * 1e3
-	out[OutDecodeStepExpectedMS] = expected * 1e3
-	out[OutDecodeStepSerialMS] = larger(group.kv+larger(group.compute, group.weights), group.communication) * 1e3
-	out[OutDecodeTokPerSecHard] = b / hard
-	out[OutDecodeTokPerSecExpected] = b / expected
-}
-
-// times of one decode step, in seconds.
-type times struct{ weights, kv, memory, compute, communication float64 }
-
-// stepOf is what a step of b sequences takes with the work spread over so many devices.
-func stepOf(in []float64, b, devices float64) times {
-	bandwidth := in[SlotBandwidth] * devices
-	kv := float64(float64(b*in[SlotContext]) * in[SlotKVPerToken] * copies(in))
-	compute := float64(float64(2*b)*in[SlotLayerParams])/(in[SlotPeakLayers]*devices) +
-		float64(float64(2*b)*in[SlotHeadParams])/(in[SlotPeakHead]*devices)
-	compute += float64(float64(b*in[SlotContext])*in[SlotAttentionFLOPs]) / (in[SlotPeakAttention] * devices)
-	return times{
-		weights: in[SlotWeightRead] / bandwidth,
-		kv:      kv / bandwidth,
-		memory:  (in[SlotWeightRead] + kv) / bandwidth,
-		compute: compute, communication: allReduces(in, b),
+	out[OutTokensPerStep] = yield
+	out[OutDecodeStepHardMS] = (hard + drafts) * 1e3
+	out[OutDecodeStepExpectedMS] = (expected + drafts) * 1e3
+	cache := likely.kv / float64(in[SlotBandwidth]*stage)
+	if attending := likely.attending(in, stage); attending > cache {
+		cache = attending
 	}
+	others := (likely.weights + likely.experts + likely.state) / float64(in[SlotBandwidth]*stage)
+	out[OutDecodeStepOpWiseMS] = (larger(cache+known0(others, likely.matrices(in, stage)), likely.links) + drafts) * 1e3
+	out[OutDecodeStepSerialMS] = (larger(cache+known0(others, likely.compute(in, stage)), likely.links) + drafts) * 1e3
+	out[OutDecodeTokPerSecHard] = float64(b*yield) / (hard + drafts)
+	out[OutDecodeTokPerSecExpected] = float64(b*yield) / (expected + drafts)
 }
 
-// copies is how many times each cached key and value is kept: a cache of k heads splits
-// at most k ways.
-func copies(in []float64) float64 {
-	if in[SlotTP] > in[SlotKVShards] {
-		return in[SlotTP] / in[SlotKVShards]
-	}
-	return 1
+// stepTimes are those of a step spread over all devices of all stages.
+func stepTimes(in []float64, w *step, stage, pp float64) (memory, compute, links float64) {
+	devices := float64(stage * pp)
+	return w.memory(in, devices), w.compute(in, devices), w.links / pp
 }
 
-// allReduces is the least time for the two all-reduces of each layer over tokens'
-// activations, in seconds. In a ring, or over a full mesh, a device sends and receives
-// 2(t−1)/t of the message; a switch that adds up lets it send and receive it once. Of a
-// mesh only the links to the t−1 partners count.
-func allReduces(in []float64, tokens float64) float64 {
-	t := in[SlotTP]
-	if t == 1 {
+// draftTime is the least time in which b sequences draft their tokens one after another,
+// in seconds: nothing but where the model's own module drafts, whose bytes are known.
+func draftTime(in []float64, b, devices float64) float64 {
+	gamma := in[SlotGamma]
+	if gamma == 0 || in[SlotMTPDrafts] != 1 {
 		return 0
 	}
-	message := tokens * in[SlotHidden] * activationBytes
-	link := in[SlotLink]
-	if in[SlotLinkPeer] > 0 {
-		link = in[SlotLinkPeer] * (t - 1)
+	memory := in[SlotDraftBytes] / float64(in[SlotBandwidth]*devices)
+	compute := float64(float64(2*b)*in[SlotDraftParams]) / float64(in[SlotPeakLayers]*devices)
+	return float64(gamma * known0(memory, compute))
+}
+
+// distinctOf is the mean number of experts that tokens reach in a layer that has some;
+// NaN where none has.
+func distinctOf(in []float64, tokens float64) float64 {
+	sum, layers := 0.0, 0.0
+	for i := range int(in[SlotKinds]) {
+		if k := kind(in, i); k[KindExperts] > 0 {
+			sum += float64(k[KindLayers] * Distinct(k[KindExperts], k[KindTopK], tokens))
+			layers += k[KindLayers]
+		}
 	}
-	share := 2 * (t - 1) / t
-	if in[SlotLinkReduces] == 1 {
-		share = 1
+	if layers == 0 {
+		return nan
 	}
-	return 2 * in[SlotLayers] * share * message / link
+	return sum / layers
 }
 
 // prefill bounds one prompt of which Cached tokens come from the prefix cache: only the
-// last token goes through the head. It is expected to be read in a single pass, which
-// takes the stages of a pipeline in turn; cut into chunks, which follow each other through
-// the stages, it can at best keep all of them busy.
+// last token goes through the head. It is expected to be read in passes of one chunk,
+// which take the stages of a pipeline in turn; at best chunks that follow each other keep
+// all stages busy. A prompt is one copy's, but experts are all devices'.
 func prefill(in, out []float64) {
-	stage := in[SlotTP]
-	all := stage * in[SlotPP]
 	fresh := in[SlotISL] - in[SlotCached]
-	memory := in[SlotWeightRead] / (in[SlotBandwidth] * stage) // each chunk passes every stage
-	communication := allReduces(in, fresh)
-	hard, binding := greatest(memory, prefillCompute(in, all), communication/in[SlotPP])
-	expected, _ := greatest(memory, prefillCompute(in, stage), communication)
+	chunk := fresh
+	if in[SlotChunk] > 0 {
+		chunk = min(in[SlotChunk], fresh)
+	}
+	passes := math.Ceil(fresh / chunk)
+	w := prompt(in, fresh, chunk, false)
+	likely := prompt(in, fresh, chunk, true)
+	out[OutPrefillFLOPs] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates
+	hard, binding := greatest(float64(passes*promptMemory(in, &w)), promptCompute(in, &w, in[SlotPP]), w.links/in[SlotPP])
+	expected, _ := greatest(float64(passes*promptMemory(in, &likely)), promptCompute(in, &likely, 1), likely.links)
+	if math.IsNaN(promptCompute(in, &w, 1)) {
+		return // what a prompt costs is its arithmetic
+	}
 	out[OutPrefillBinding] = binding
 	out[OutPrefillHardMS] = hard * 1e3
 	out[OutPrefillExpectedMS] = expected * 1e3
 }
 
-// prefillCompute is the time of a prompt's arithmetic over the peaks of so many devices,
-// in seconds. Each new token attends to the cached prefix, to those before it and to
-// itself.
-func prefillCompute(in []float64, devices float64) float64 {
-	fresh := in[SlotISL] - in[SlotCached]
-	t := float64(2*in[SlotLayerParams]*fresh) / (in[SlotPeakLayers] * devices)
-	t += float64(2*in[SlotHeadParams]) / (in[SlotPeakHead] * devices)
-	pairs := float64(fresh*in[SlotCached]) + float64(fresh*(fresh+1))/2
-	t += float64(in[SlotAttentionFLOPs]*pairs) / (in[SlotPeakAttention] * devices)
-	return t
+// prompt is the work of a prompt's new tokens, the bytes those of one pass of a chunk.
+// Each new token attends to the cached prefix, to those before it and to itself.
+func prompt(in []float64, fresh, chunk float64, expected bool) step {
+	w := pass(in, fresh, chunk, expected)
+	for i := range int(in[SlotKinds]) {
+		k := kind(in, i)
+		n := k[KindLayers]
+		w.attention += float64(n * float64(k[KindPrefillAttention]*seenOver(k, in[SlotCached], fresh)))
+		pairs := float64(fresh*in[SlotCached]) + triangle(fresh)
+		w.index += float64(n * float64(k[KindIndex]*pairs))
+	}
+	w.head = float64(2 * in[SlotHeadParams])
+	return w
+}
+
+// promptMemory is the time to read the weights once, in seconds: each pass reads every
+// stage's.
+func promptMemory(in []float64, w *step) float64 {
+	return (w.weights + w.experts) / float64(float64(in[SlotBandwidth]*in[SlotTP])*in[SlotDP])
+}
+
+// promptCompute is the time of a prompt's arithmetic on so many stages, in seconds: its
+// own copy of everything but the experts does its share, and all devices together do all.
+func promptCompute(in []float64, w *step, stages float64) float64 {
+	own := float64(in[SlotTP] * stages)
+	all := float64(own * in[SlotDP])
+	together := w.compute(in, all)
+	if in[SlotDP] == 1 {
+		return together
+	}
+	alone := *w
+	alone.expertFLOPs = 0
+	return larger(alone.compute(in, own), together)
 }
 
 // serving bounds the output rate of requests of one shape, C in flight. A request costs
-// its prefill and OSL−1 decode steps (prefill yields the first token), each sharing the
+// its prefill and OSL−1 further tokens (prefill yields the first), each step sharing the
 // weights with at most C−1 others; neither arithmetic nor memory can be over-booked.
 func serving(in, out []float64) {
-	devices, c, osl := in[SlotTP]*in[SlotPP], in[SlotConcurrency], in[SlotOSL]
-	steps := osl - 1
-	context := in[SlotISL] + osl/2 // the mean over the steps: ISL+1 … ISL+OSL−1
-	step := float64(2*in[SlotLayerParams])/(in[SlotPeakLayers]*devices) +
-		float64(2*in[SlotHeadParams])/(in[SlotPeakHead]*devices)
-	step += float64(context*in[SlotAttentionFLOPs]) / (in[SlotPeakAttention] * devices)
-	compute := prefillCompute(in, devices) + float64(steps*step)
-	bytes := in[SlotWeightRead]/c + float64(context*in[SlotKVPerToken]*copies(in))
-	memory := steps * bytes / (in[SlotBandwidth] * devices)
-	request, _ := greatest(memory, compute, 0)
-	out[OutServingTokPerSec] = osl / request
-	out[OutServingTokPerSecPerGPU] = osl / request / devices
+	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
+	hard := out[OutPrefillHardMS]
+	if math.IsNaN(hard) {
+		return
+	}
+	request := requestTime(in, devices, false)
+	rate := in[SlotOSL] / request
+	out[OutServingTokPerSec] = rate
+	out[OutServingTokPerSecExpected] = in[SlotOSL] / requestTime(in, devices, true)
+	out[OutServingTokPerSecPerGPU] = rate / devices
+	out[OutServingTPOTMS] = servingTPOT(in, rate) * 1e3
 }
 
-// room says what fits: the weights, and beside them the cache of each sequence at its
-// full length, with nothing else resident.
+// requestTime is the least time that one request takes of all devices, in seconds.
+func requestTime(in []float64, devices float64, expected bool) float64 {
+	c, yield := in[SlotConcurrency], tokensPerStep(in)
+	fresh := in[SlotISL] - in[SlotCached]
+	first := prompt(in, fresh, fresh, expected)
+	further := in[SlotOSL] - 1
+	steps := further / yield
+	w := stepOf(in, c, 0, expected)
+	tokens := in[SlotGamma] + 1
+	var one step // a step of one sequence, at the mean over its contexts
+	if further > 0 {
+		for i := range int(in[SlotKinds]) {
+			k := kind(in, i)
+			n := k[KindLayers]
+			mean := seenOver(k, in[SlotISL], further) / further
+			context := in[SlotISL] + in[SlotOSL]/2
+			cached := float64(k[KindKV]*mean) + float64(k[KindIndexKV]*context)
+			one.kv += float64(float64(n*cached) * copies(in, k))
+			one.state += float64(float64(2*n) * k[KindState])
+			one.attention += float64(float64(n*tokens) * float64(k[KindAttention]*mean))
+			one.index += float64(float64(n*tokens) * float64(k[KindIndex]*context))
+		}
+	}
+	one.weights, one.experts = w.weights/c, w.experts/c
+	one.matrix, one.plain, one.expertFLOPs, one.head, one.updates = w.matrix/c, w.plain/c, w.expertFLOPs/c, w.head/c, w.updates/c
+	compute := first.compute(in, devices) + float64(steps*one.compute(in, devices))
+	memory := float64(steps * one.memory(in, devices))
+	request, _ := greatest(memory, compute, 0)
+	return request
+}
+
+// servingTPOT is the least time a token at the mean batch that the rate implies, by
+// Little's law: the batch is rate × time a token, and the time grows with the batch.
+func servingTPOT(in []float64, rate float64) float64 {
+	context := in[SlotISL] + in[SlotOSL]/2
+	yield := tokensPerStep(in)
+	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
+	b, t := 1.0, nan
+	for range 64 {
+		w := stepOf(in, b, context, false)
+		step, _ := greatest(w.memory(in, devices), w.compute(in, devices), w.links/in[SlotPP])
+		next := (step + draftTime(in, b, devices)) / yield
+		if next == t {
+			break
+		}
+		t = next
+		b = min(max(float64(rate*t), 1), in[SlotConcurrency])
+	}
+	return t
+}
+
+// room says what fits: the weights, and beside them the cache and state of each sequence
+// at its full length, with nothing else resident.
 func room(in, out []float64) {
-	memory := float64(in[SlotMemory] * in[SlotTP] * in[SlotPP])
-	weights := in[SlotWeightResident]
-	token := in[SlotKVPerToken] * copies(in)
-	need := weights + float64(float64(in[SlotBatch]*in[SlotContext])*token)
+	memory := float64(float64(float64(in[SlotMemory]*in[SlotTP])*in[SlotPP]) * in[SlotDP])
+	weights := float64(in[SlotDP]*in[SlotResident]) + in[SlotResidentExperts]
+	if in[SlotMTPDrafts] == 1 {
+		weights += in[SlotDraftResident]
+	}
+	out[OutResidentBytes] = weights
+	need := weights + float64(in[SlotBatch]*held(in, in[SlotContext]))
 	if math.IsNaN(memory) || math.IsNaN(need) {
 		return
 	}
@@ -185,8 +540,34 @@ func room(in, out []float64) {
 	if length <= 0 {
 		return
 	}
-	n := math.Floor((memory - weights) / (length * token))
-	out[OutMaxConcurrency] = larger(n, 0)
+	each := held(in, length)
+	if !(each > 0) {
+		return
+	}
+	n := max(math.Floor((memory-weights)/each), 0)
+	for n > 0 && weights+float64(n*each) > memory { // rounded up on the way
+		n--
+	}
+	out[OutMaxConcurrency] = n
+}
+
+// held is what a sequence of so many tokens keeps in memory: windows and chunks bound
+// what is kept, selection only what is read.
+func held(in []float64, length float64) float64 {
+	sum := 0.0
+	for i := range int(in[SlotKinds]) {
+		k := kind(in, i)
+		tokens := length
+		if k[KindWindow] > 0 {
+			tokens = min(tokens, k[KindWindow])
+		}
+		if k[KindChunk] > 0 {
+			tokens = min(tokens, k[KindChunk])
+		}
+		cached := float64(float64(k[KindKV]*tokens)+float64(k[KindIndexKV]*length)) * copies(in, k)
+		sum += float64(k[KindLayers] * (cached + k[KindState]))
+	}
+	return sum
 }
 
 // longest is the length that a sequence reaches: the context asked for, else prompt and
@@ -198,10 +579,12 @@ func longest(in []float64) float64 {
 	return in[SlotISL] + in[SlotOSL]
 }
 
-// greatest is the greatest of three times and which it is; NaN when one is not known.
+// greatest is the greatest of three times and which it is. Where the peak of a device is
+// not published the arithmetic bounds nothing; without the others there is no roof.
 func greatest(memory, compute, communication float64) (float64, float64) {
+	compute = known0(0, compute)
 	switch {
-	case math.IsNaN(memory) || math.IsNaN(compute) || math.IsNaN(communication):
+	case math.IsNaN(memory) || math.IsNaN(communication):
 		return nan, BindingNone
 	case memory >= compute && memory >= communication:
 		return memory, BindingMemory
@@ -210,6 +593,14 @@ func greatest(memory, compute, communication float64) (float64, float64) {
 	default:
 		return communication, BindingCommunication
 	}
+}
+
+// known0 is the larger of a time and one that need not be known.
+func known0(a, b float64) float64 {
+	if b > a {
+		return b
+	}
+	return a
 }
 
 // larger is the larger of two, NaN if either is.
@@ -221,225 +612,4 @@ func larger(a, b float64) float64 {
 		return a
 	}
 	return b
-}
-
-// Ceiling answers a query, with its working and with a reason for each figure that
-// cannot be computed.
-func Ceiling(q Query) Answer {
-	q = q.Filled()
-	in := Pack(q)
-	a := Answer{Missing: reasons(q)}
-	blocked := a.Missing["decode_step_ms"] != ""
-	out := CeilingPacked(in)
-	if q.Model != nil {
-		a.TotalParams = int64(in[SlotTotalParams])
-		a.ReadParams = int64(in[SlotReadParams])
-		a.Conventions = conventions(q)
-	}
-	a.WeightBytes = known(in[SlotWeightResident])
-	a.KVBytesPerToken = known(in[SlotKVPerToken])
-	a.Sources = sources(q)
-	if a.Missing["read_bytes_per_step"] == "" {
-		a.ReadBytesPerStep = known(out[OutReadBytesPerStep])
-	}
-	if !blocked {
-		a.DecodeStepMS = &Roofs{out[OutDecodeStepHardMS], out[OutDecodeStepExpectedMS], out[OutDecodeStepSerialMS]}
-		a.DecodeTokPerSec = &Pair{out[OutDecodeTokPerSecHard], out[OutDecodeTokPerSecExpected]}
-		a.Parts = &Parts{out[OutWeightBytesRead], out[OutKVBytesRead],
-			out[OutMemoryMS], out[OutComputeMS], out[OutCommunicationMS]}
-		a.Binding = BindingName(out[OutBinding])
-		a.Formula = Formula(in)
-		a.LinkFormula = LinkFormula(in, in[SlotBatch])
-	}
-	if a.Missing["prefill_ms"] == "" {
-		a.PrefillMS = &Pair{out[OutPrefillHardMS], out[OutPrefillExpectedMS]}
-		a.PrefillFormula = PrefillFormula(in)
-	}
-	if a.Missing["serving"] == "" {
-		a.Serving = &Serving{out[OutPrefillHardMS], out[OutServingTokPerSec], out[OutServingTokPerSecPerGPU]}
-	}
-	if a.Missing["fits"] == "" {
-		fits := out[OutFits] == 1
-		a.Fits = &fits
-	}
-	if a.Missing["max_concurrency"] == "" {
-		n := int64(out[OutMaxConcurrency])
-		a.MaxConcurrency = &n
-	}
-	return a
-}
-
-func known(v float64) *float64 {
-	if math.IsNaN(v) {
-		return nil
-	}
-	return &v
-}
-
-// Groups of figures that one missing input takes away together.
-var (
-	timed = []string{"decode_step_ms", "decode_tok_s", "binding", "formula", "parts", "prefill_ms", "serving"}
-	sized = []string{"read_bytes_per_step", "fits", "max_concurrency"}
-)
-
-// fault is one reason why figures cannot be computed.
-type fault struct {
-	reason  string
-	figures []string // JSON names
-	asked   bool     // the question itself is wrong, not merely something unknown
-}
-
-// reasons says, by JSON name, why a figure cannot be computed. The first reason stands.
-func reasons(q Query) map[string]string {
-	missing := map[string]string{}
-	for _, f := range faults(q) {
-		for _, name := range f.figures {
-			if missing[name] == "" {
-				missing[name] = f.reason
-			}
-		}
-	}
-	return missing
-}
-
-// Wrong lists what is wrong with the question itself, such as a type that nobody knows
-// or a layout that the target cannot hold. Nothing is wrong with asking for a figure
-// whose inputs nobody has published.
-func (q Query) Wrong() []string {
-	var wrong []string
-	for _, f := range faults(q.Filled()) {
-		if f.asked {
-			wrong = append(wrong, f.reason)
-		}
-	}
-	return wrong
-}
-
-func faults(q Query) []fault {
-	all := append(append([]string{}, timed...), sized...)
-	var list []fault
-	wrong := func(reason string, figures ...string) { list = append(list, fault{reason, figures, true}) }
-	unknown := func(reason string, figures ...string) { list = append(list, fault{reason, figures, false}) }
-	if q.Model == nil {
-		unknown("no model", append([]string{"read_params", "total_params", "weight_bytes", "kv_bytes_per_token"}, all...)...)
-	}
-	if q.Target == nil {
-		unknown("no target", all...)
-	}
-	f, weightKnown := formatOf(q.WeightDtype)
-	if !weightKnown && (q.Model != nil || q.WeightDtype != "") {
-		wrong(unknownDtype("weight", q.WeightDtype, WeightDtypes()), append([]string{"weight_bytes"}, all...)...)
-	}
-	kv, kvKnown := kvFormatOf(q.KVDtype)
-	if !kvKnown {
-		wrong(unknownDtype("KV", q.KVDtype, KVDtypes()), append([]string{"kv_bytes_per_token"}, all...)...)
-	}
-	if q.Model == nil || q.Target == nil {
-		return list
-	}
-	if q.Batch < 1 {
-		wrong("batch "+itoa(q.Batch)+": at least 1 sequence decodes", all...)
-	}
-	if q.Context < 0 {
-		wrong("context "+itoa(q.Context)+": at least 0 tokens are cached", all...)
-	}
-	if r := layout(q); r != "" {
-		wrong(r, all...)
-	}
-	limit := q.Model.Architecture.MaxContext
-	if limit > 0 && q.Context > limit {
-		wrong("context "+itoa(q.Context)+": the model ends at "+itoa(limit)+" tokens", all...)
-	}
-	if limit > 0 && q.ISL+q.OSL > limit {
-		wrong("prompt and output of "+itoa(q.ISL+q.OSL)+" tokens: the model ends at "+itoa(limit), "prefill_ms", "serving", "max_concurrency")
-	}
-	if q.Cached != 0 && (q.Cached < 0 || q.Cached >= q.ISL) {
-		wrong("cached "+itoa(q.Cached)+" of a prompt of "+itoa(q.ISL)+": at least one token is computed", "prefill_ms", "serving")
-	}
-	if _, ok := q.Target.BandwidthGBs.Float(); !ok {
-		unknown("no memory bandwidth is known for "+q.Target.Name, timed...)
-	}
-	if weightKnown && kvKnown {
-		needed := [][]string{f.peaks, kv.peaks}
-		if !f.whole {
-			needed = append(needed, []string{headPeak(q.WeightDtype)})
-		}
-		for _, types := range needed {
-			if name, _ := q.Target.peak(types); name == "" {
-				unknown("no dense peak is known for "+types[0]+" on "+q.Target.Name, timed...)
-			}
-		}
-	}
-	if _, ok := q.Target.LinkGBs.Float(); !ok && q.TP > 1 {
-		unknown("no link bandwidth is known for "+q.Target.Name, timed...)
-	}
-	if _, ok := q.Target.MemoryGB.Float(); !ok && q.Target.MemoryBytes == 0 {
-		unknown("no memory size is known for "+q.Target.Name, "fits", "max_concurrency")
-	}
-	if q.Context <= 0 && q.ISL+q.OSL <= 0 {
-		unknown("no length was given: --context, or --isl and --osl", "max_concurrency")
-	}
-	if q.ISL <= 0 {
-		unknown("no prompt length was given: --isl", "prefill_ms", "serving")
-	}
-	if q.OSL <= 0 || q.Concurrency <= 0 {
-		unknown("no load was given: --isl, --osl and --concurrency", "serving")
-	}
-	return list
-}
-
-// layout says why the matrices cannot be shared so, "" when they can.
-func layout(q Query) string {
-	switch {
-	case q.TP < 1:
-		return "tp " + itoa(q.TP) + ": at least 1 device computes"
-	case q.PP < 1:
-		return "pp " + itoa(q.PP) + ": at least 1 stage computes"
-	case q.PP > 1 && q.TP*q.PP > q.Target.Count:
-		return "tp " + itoa(q.TP) + " × pp " + itoa(q.PP) + ": the target has " + plural(q.Target.Count, "device")
-	case q.PP > q.Model.Architecture.count():
-		return "pp " + itoa(q.PP) + ": the model has " + plural(q.Model.Architecture.count(), "layer")
-	case q.TP > q.Target.Count:
-		return "tp " + itoa(q.TP) + ": the target has " + plural(q.Target.Count, "device")
-	}
-	for _, l := range q.Model.Architecture.Layers {
-		if l.Attention.Heads%q.TP != 0 {
-			return "tp " + itoa(q.TP) + ": " + itoa(l.Attention.Heads) + " heads do not part so; tp of " + parts(&q) + " would"
-		}
-	}
-	return ""
-}
-
-// parts lists the layouts of so many devices as the target has, or of fewer, into which
-// every layer's heads part.
-func parts(q *Query) string {
-	s := ""
-	for tp := int64(1); tp <= q.Target.Count; tp++ {
-		even := true
-		for _, l := range q.Model.Architecture.Layers {
-			even = even && l.Attention.Heads%tp == 0
-		}
-		if !even {
-			continue
-		}
-		if s != "" {
-			s += ", "
-		}
-		s += itoa(tp)
-	}
-	return s
-}
-
-func unknownDtype(what, found string, accepted []string) string {
-	if found == "q4_k_m" {
-		return what + " dtype q4_k_m is a mix whose size only the file's tensors tell"
-	}
-	s := what + " dtype " + strconv.Quote(found) + " is not known; there are: "
-	for i, a := range accepted {
-		if i > 0 {
-			s += ", "
-		}
-		s += a
-	}
-	return s
 }

@@ -9,34 +9,125 @@ import (
 // a person would on paper: the roof that binds, and what follows for the reader.
 func Formula(in []float64) string {
 	out := CeilingPacked(in)
-	b, devices := in[SlotBatch], in[SlotTP]*in[SlotPP]
-	if alone := stepOf(in, 1, in[SlotTP]); in[SlotPP] > 1 && passes(out, alone) {
-		one := make([]float64, len(in))
-		copy(one, in)
+	if out[OutBinding] == BindingNone || math.IsNaN(out[OutDecodeTokPerSecHard]) {
+		return ""
+	}
+	b, stage := in[SlotBatch], float64(in[SlotTP]*in[SlotDP])
+	rate := " = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
+	if alone := stepOf(in, 1, in[SlotContext], false); in[SlotPP] > 1 && alonePasses(in, out, &alone, stage) {
+		one := append([]float64{}, in...)
 		one[SlotBatch], one[SlotPP] = 1, 1
 		return "a token passes " + Number(in[SlotPP]) + " stages in turn, alone " + Formula(one) +
-			"; " + Number(b) + " sequences at most as often = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
+			"; " + Number(b) + " sequences at most as often" + rate
 	}
+	devices := float64(stage * in[SlotPP])
+	drafts := draftTime(in, b, devices) * 1e3
+	if out[OutBinding] == BindingMemory && drafts == 0 {
+		return sequences(b) + yields(in) + timesOf(devices) + given(in[SlotBandwidth]/1e9) + " GB/s ÷ " + bytesRead(in, out) + rate
+	}
+	step := ""
 	switch out[OutBinding] {
 	case BindingMemory:
-		bytes := gigabytes(out[OutWeightBytesRead]) + " weights"
-		if out[OutKVBytesRead] > 0 {
-			bytes = "(" + bytes + " + " + gigabytes(out[OutKVBytesRead]) + " KV)"
-		}
-		return sequences(b) + timesOf(devices) + given(in[SlotBandwidth]/1e9) + " GB/s ÷ " + bytes +
-			" = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
+		step = bytesRead(in, out) + " ÷ " + timesOf(devices) + given(in[SlotBandwidth]/1e9) + " GB/s"
 	case BindingCompute:
-		s := "2 × " + Number(b) + " × " + billions(in[SlotReadParams]) + " parameters"
-		if in[SlotContext] > 0 {
-			s = "(" + s + " + " + tera(float64(float64(b*in[SlotContext])*in[SlotAttentionFLOPs])) + "FLOP attention)"
-		}
-		return s + " at " + timesOf(devices) + peaks(in) + " = " + Number(out[OutDecodeStepHardMS]) + " ms a step; " +
-			Number(b) + " ÷ " + Number(out[OutDecodeStepHardMS]) + " ms = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
+		step = flopsOf(in, out) + " at " + timesOf(devices) + peaks(in)
 	case BindingCommunication:
-		return communicationFormula(in, b) + " = " + Number(out[OutDecodeStepHardMS]) + " ms a step; " +
-			Number(b) + " ÷ " + Number(out[OutDecodeStepHardMS]) + " ms = " + Number(out[OutDecodeTokPerSecHard]) + " tok/s"
+		step = communicationFormula(in, float64(b*(in[SlotGamma]+1)), false)
+	}
+	step += " = " + Number(out[OutDecodeStepHardMS]-drafts) + " ms"
+	if drafts > 0 {
+		step += ", and " + Number(in[SlotGamma]) + " drafts of " + gigabytes(in[SlotDraftBytes]) + ", " + Number(drafts) + " ms: "
+	} else {
+		step += " "
+	}
+	per := Number(out[OutDecodeStepHardMS]) + " ms"
+	if drafts > 0 {
+		step += per + " a step; "
+	} else {
+		step += "a step; "
+	}
+	return step + Number(b) + multiplied(in) + " ÷ " + per + rate
+}
+
+// yields writes the tokens that a step yields a sequence as a factor, "" without
+// speculation.
+func yields(in []float64) string {
+	if in[SlotGamma] == 0 {
+		return ""
+	}
+	return Number(tokensPerStep(in)) + " tokens a step × "
+}
+
+func multiplied(in []float64) string {
+	if in[SlotGamma] == 0 {
+		return ""
+	}
+	return " × " + Number(tokensPerStep(in)) + " tokens"
+}
+
+// bytesRead writes what a step reads, part by part.
+func bytesRead(in, out []float64) string {
+	parts := []string{gigabytes(out[OutWeightBytesRead]) + " weights"}
+	if in[SlotDP] > 1 {
+		parts[0] = Number(in[SlotDP]) + " × " + gigabytes(out[OutWeightBytesRead]/in[SlotDP]) + " weights"
+	}
+	if out[OutExpertBytesRead] > 0 {
+		parts = append(parts, gigabytes(out[OutExpertBytesRead])+" experts, "+routing(in))
+	}
+	if out[OutKVBytesRead] > 0 {
+		parts = append(parts, gigabytes(out[OutKVBytesRead])+" KV")
+	}
+	if out[OutStateBytesRead] > 0 {
+		parts = append(parts, gigabytes(out[OutStateBytesRead])+" state")
+	}
+	s := parts[0]
+	for _, p := range parts[1:] {
+		s += " + " + p
+	}
+	if len(parts) > 1 || in[SlotDP] > 1 {
+		s = "(" + s + ")"
+	}
+	return s
+}
+
+// routing says how many experts of each layer are read.
+func routing(in []float64) string {
+	for i := range int(in[SlotKinds]) {
+		if k := kind(in, i); k[KindExperts] > 0 {
+			return Number(k[KindTopK]) + " of " + Number(k[KindExperts]) + " a layer"
+		}
 	}
 	return ""
+}
+
+// flopsOf writes a step's arithmetic.
+func flopsOf(in, out []float64) string {
+	s := "2 × " + Number(in[SlotBatch])
+	if in[SlotGamma] > 0 {
+		s += " × " + Number(in[SlotGamma]+1) + " tokens"
+	}
+	s += " × " + billions(in[SlotReadParams]) + " parameters"
+	extra := ""
+	if out[OutAttentionFLOPs] > 0 {
+		extra += " + " + tera(out[OutAttentionFLOPs]) + "FLOP attention"
+	}
+	if out[OutStateFLOPs] > 0 {
+		extra += " + " + tera(out[OutStateFLOPs]) + "FLOP state"
+	}
+	if extra == "" {
+		return s
+	}
+	return "(" + s + extra + ")"
+}
+
+// alonePasses says whether a token's way through the stages of a pipeline binds, rather
+// than the work of all sequences on all devices.
+func alonePasses(in, out []float64, alone *step, stage float64) bool {
+	hard := out[OutDecodeStepHardMS]
+	if d := draftTime(in, in[SlotBatch], float64(stage*in[SlotPP])); d > 0 {
+		hard = max(out[OutMemoryMS], known0(0, out[OutComputeMS]), out[OutCommunicationMS])
+	}
+	return hard == alone.memory(in, stage)*1e3 || hard == alone.compute(in, stage)*1e3 || hard == alone.links*1e3
 }
 
 // PrefillFormula writes the prefill roof of a packed query with its numbers filled in.
@@ -46,15 +137,36 @@ func PrefillFormula(in []float64) string {
 	result := " = " + Number(out[OutPrefillHardMS]) + " ms"
 	switch out[OutPrefillBinding] {
 	case BindingMemory:
-		return gigabytes(in[SlotWeightRead]) + " weights ÷ " + timesOf(in[SlotTP]) + given(in[SlotBandwidth]/1e9) + " GB/s" + result
+		passes := ""
+		if c := in[SlotChunk]; c > 0 && c < fresh {
+			passes = Number(math.Ceil(fresh/c)) + " passes × "
+		}
+		w := prompt(in, fresh, fresh, false)
+		s := gigabytes(w.weights/in[SlotDP]) + " weights"
+		if w.experts > 0 {
+			s = "(" + s + " + " + gigabytes(w.experts) + " experts, " + routing(in) + ")"
+		}
+		return passes + s + " ÷ " + timesOf(in[SlotTP]) + given(in[SlotBandwidth]/1e9) + " GB/s" + result
 	case BindingCompute:
-		pairs := float64(fresh*in[SlotCached]) + float64(fresh*(fresh+1))/2
-		return "(" + tera(float64(2*in[SlotLayerParams]*fresh)) + "FLOP layers + " +
-			tera(float64(2*in[SlotHeadParams])) + "FLOP head + " +
-			tera(float64(in[SlotAttentionFLOPs]*pairs)) + "FLOP attention) ÷ " +
-			timesOf(in[SlotTP]*in[SlotPP]) + peaks(in) + result
+		w := prompt(in, fresh, fresh, false)
+		devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
+		if alone := w; in[SlotDP] > 1 {
+			alone.expertFLOPs = 0
+			if own := float64(in[SlotTP] * in[SlotPP]); alone.compute(in, own) > w.compute(in, devices) {
+				w, devices = alone, own
+				result = " without the experts, which all copies compute" + result
+			}
+		}
+		s := "(" + tera(w.matrix+w.plain+w.expertFLOPs) + "FLOP layers + " + tera(w.head) + "FLOP head"
+		if n := w.attention + w.index; n > 0 {
+			s += " + " + tera(n) + "FLOP attention"
+		}
+		if w.updates > 0 {
+			s += " + " + tera(w.updates) + "FLOP state"
+		}
+		return s + ") ÷ " + timesOf(devices) + peaks(in) + result
 	case BindingCommunication:
-		return communicationFormula(in, fresh) + result
+		return communicationFormula(in, fresh, false) + result
 	}
 	return ""
 }
@@ -62,34 +174,76 @@ func PrefillFormula(in []float64) string {
 // LinkFormula writes what the links alone ask of a pass over so many tokens, whether or
 // not they bind; "" where nothing is shared between devices.
 func LinkFormula(in []float64, tokens float64) string {
-	if !(in[SlotTP] > 1) || math.IsNaN(in[SlotLink]) {
+	if !Packed(in) || !(in[SlotTP]*in[SlotDP] > 1) || math.IsNaN(in[SlotLink]) {
 		return ""
 	}
-	return communicationFormula(in, tokens) + " = " + Number(allReduces(in, tokens)/in[SlotPP]*1e3) + " ms"
+	w := pass(in, tokens, tokens, false)
+	return communicationFormula(in, tokens, false) + " = " + Number(w.links/in[SlotPP]*1e3) + " ms"
 }
 
-// communicationFormula writes the all-reduce bound over so many tokens.
-func communicationFormula(in []float64, tokens float64) string {
-	t := in[SlotTP]
-	link := in[SlotLink]
-	if in[SlotLinkPeer] > 0 {
-		link = in[SlotLinkPeer] * (t - 1)
+// communicationFormula writes the bound of the links over so many tokens of the group.
+func communicationFormula(in []float64, tokens float64, expected bool) string {
+	t, dp := in[SlotTP], in[SlotDP]
+	layers, sums, shared := 0.0, 0.0, 0.0 // layers of a copy; all-reduces among a copy's devices; layers whose experts are shared by all copies
+	var moe []float64
+	for i := range int(in[SlotKinds]) {
+		k := kind(in, i)
+		layers += k[KindLayers]
+		sums += float64(k[KindLayers] * k[KindReduces])
+		if dp > 1 && k[KindExperts] > 0 {
+			sums -= k[KindLayers]
+			shared += k[KindLayers]
+			moe = k
+		}
 	}
+	s := ""
+	if t > 1 && sums > 0 {
+		s = Number(sums/in[SlotPP]) + " all-reduces × "
+		if sums == 2*layers {
+			s = "2 × " + Number(layers/in[SlotPP]) + " layers × " // of a stage, if they are spread evenly
+		}
+		s += reduceFormula(in, t, tokens/dp)
+	}
+	if shared == 0 {
+		return s
+	}
+	if s != "" {
+		s += " + "
+	}
+	s += Number(shared/in[SlotPP]) + " layers × "
+	if in[SlotEP] == 0 {
+		return s + reduceFormula(in, float64(t*dp), tokens)
+	}
+	each := tokens / float64(t*dp)
+	if allToAll(in, moe, each, expected) == 0 {
+		return s + "0 (experts at best on a token's own device)"
+	}
+	others := math.Ceil(moe[KindTopK]/(moe[KindExperts]/in[SlotEP])) - 1
+	message := float64(float64(each*in[SlotHidden]) * (dispatchBytes + activationBytes))
+	return s + Number(others) + " other devices × " + gigabytes(message) + " ÷ " + given(linkOf(in, in[SlotEP])/1e9) + " GB/s (there and back)"
+}
+
+// reduceFormula writes one all-reduce over t devices.
+func reduceFormula(in []float64, t, tokens float64) string {
 	share, how := "2 × "+Number(t-1)+"/"+Number(t)+" × ", " (ring all-reduce)"
 	if in[SlotLinkReduces] == 1 {
 		share, how = "", " (all-reduce in the switch)"
 	}
-	message := tokens * in[SlotHidden] * activationBytes
-	layers := in[SlotLayers] / in[SlotPP] // of a stage, if they are spread evenly
-	return "2 × " + Number(layers) + " layers × " + share + gigabytes(message) + " ÷ " +
-		given(link/1e9) + " GB/s" + how
+	message := float64(float64(tokens*in[SlotHidden]) * activationBytes)
+	return share + gigabytes(message) + " ÷ " + given(linkOf(in, t)/1e9) + " GB/s" + how
 }
 
-// peaks writes a device's peak, or both where layers and head or attention differ.
+// peaks writes a device's peak, or both where layers and others or attention differ.
 func peaks(in []float64) string {
 	s := given(in[SlotPeakLayers]/1e12) + " TFLOP/s"
-	if in[SlotPeakHead] != in[SlotPeakLayers] {
-		s += " (head at " + given(in[SlotPeakHead]/1e12) + ")"
+	if in[SlotPeakPlain] != in[SlotPeakLayers] {
+		what := "head"
+		for i := range int(in[SlotKinds]) {
+			if kind(in, i)[KindPlainParams] > 0 {
+				what = "head and 16-bit parts"
+			}
+		}
+		s += " (" + what + " at " + given(in[SlotPeakPlain]/1e12) + ")"
 	}
 	if in[SlotPeakAttention] != in[SlotPeakLayers] {
 		s += " (attention at " + given(in[SlotPeakAttention]/1e12) + ")"
@@ -102,13 +256,6 @@ func timesOf(devices float64) string {
 		return ""
 	}
 	return Number(devices) + "× "
-}
-
-// passes says whether a token's way through the stages of a pipeline binds, rather than
-// the work of all sequences on all devices.
-func passes(out []float64, alone times) bool {
-	hard := out[OutDecodeStepHardMS]
-	return hard == alone.memory*1e3 || hard == alone.compute*1e3 || hard == alone.communication*1e3
 }
 
 func sequences(b float64) string {
@@ -192,25 +339,102 @@ func plural(n int64, noun string) string {
 
 // conventions states in words what the figures count.
 func conventions(q Query) []string {
-	c := []string{"read parameters: all layers, the final norm and the head; the embedding table is a lookup"}
-	if q.Model.Architecture.TiedHead {
-		c = []string{"read parameters: all layers, the final norm and the head, which is the embedding table: stored once, read once"}
+	a := &q.Model.Architecture
+	head := "the head; the embedding table is a lookup"
+	if a.TiedHead {
+		head = "the head, which is the embedding table: stored once, read once"
+	}
+	layers := "all layers"
+	if n := a.experts(); n > 0 {
+		layers = "all layers, each with the experts of one token"
+	}
+	c := []string{"read parameters: " + layers + ", the final norm and " + head}
+	if a.experts() > 0 {
+		c = append(c, "experts: hard where all tokens of a step choose the same; expected where each chooses evenly for itself, E(1−(1−k/E)^T)")
+	}
+	switch f, ok := formatOf(q.WeightDtype); {
+	case q.Stored != nil:
+		c = append(c, "weights: bytes of the tensors in "+q.Stored.From+", computed as "+q.WeightDtype)
+	case ok:
+		c = append(c, q.WeightDtype+" weights: "+f.says+scopeSays(q.Model.WeightScope[q.WeightDtype]))
+	}
+	c = append(c, cacheSays(a, q.KVDtype)...)
+	if q.Gamma > 0 {
+		how := "drafting itself is not charged"
+		if q.MTPDrafts {
+			how = "the MTP module and the head are read for each"
+		}
+		c = append(c, "speculation: a step checks "+plural(q.Gamma, "drafted token")+" and one more of each sequence; "+how)
+	}
+	if q.Target == nil {
+		return c
+	}
+	if q.Target.MemoryBytes > 0 {
+		c = append(c, "what fits: "+Number(float64(q.Target.MemoryBytes))+" bytes a device, as it reports itself")
+	} else if q.Target.MemoryGB != "" {
+		c = append(c, "what fits: the maker's label of "+string(q.Target.MemoryGB)+" GB a device, taken as 10⁹ bytes each")
 	}
 	if f, ok := formatOf(q.WeightDtype); ok {
-		c = append(c, q.WeightDtype+" weights: "+f.says)
+		if name, _ := q.Target.peak(f.peaks); name == "" {
+			c = append(c, "arithmetic bounds nothing here: no dense "+f.peaks[0]+" peak of "+q.Target.Name+" is published; the roof is memory's alone")
+		}
 	}
-	if q.Target != nil {
-		if q.Target.MemoryBytes > 0 {
-			c = append(c, "what fits: "+Number(float64(q.Target.MemoryBytes))+" bytes a device, as it reports itself")
-		} else if q.Target.MemoryGB != "" {
-			c = append(c, "what fits: the maker's label of "+string(q.Target.MemoryGB)+" GB a device, taken as 10⁹ bytes each")
+	if q.PP > 1 {
+		c = append(c, "pipeline: a step takes at least what one sequence alone takes through all stages in turn, and what all sequences take with every device busy; expected: sequences in "+itoa(q.PP)+" groups, each passing all stages")
+	}
+	if q.TP > 1 {
+		c = append(c, "communication: two all-reduces a layer in 16 bits, "+reduced(&q))
+	}
+	if q.DP > 1 {
+		how := "each expert is split over all of them"
+		if q.EP > 0 {
+			how = "tokens travel to their experts in 8 bits and back in 16; hard: a token's experts lie together, as far as they can, and with the token"
 		}
-		if q.PP > 1 {
-			c = append(c, "pipeline: a step takes at least what one sequence alone takes through all stages in turn, and what all sequences take with every device busy; expected: sequences in "+itoa(q.PP)+" groups, each passing all stages")
+		c = append(c, "data parallel: "+itoa(q.DP)+" copies of all but the experts, which "+itoa(q.TP*q.DP)+" devices share; "+how)
+	}
+	return c
+}
+
+func scopeSays(scope string) string {
+	switch scope {
+	case ScopeExperts:
+		return "; of this model the routed experts alone"
+	case ScopeFFN:
+		return "; of this model the feed-forward networks alone"
+	}
+	return ""
+}
+
+// cacheSays states what a step reads of the cache where that is not simply all of it.
+func cacheSays(a *Architecture, kv string) []string {
+	var windows, chunks, latents, selected, states bool
+	for i := range a.Layers {
+		l := &a.Layers[i].Attention
+		windows = windows || l.Window > 0
+		chunks = chunks || l.Chunk > 0
+		latents = latents || l.Kind == MLA
+		selected = selected || l.Selected > 0
+		states = states || l.State != nil
+	}
+	var c []string
+	if windows {
+		c = append(c, "sliding layers read and keep no more than their window")
+	}
+	if chunks {
+		c = append(c, "chunked layers read from the start of the current chunk")
+	}
+	if latents {
+		c = append(c, "MLA caches one latent a token, key and value at once, on every device that shares the heads; decoding works on it directly, a prompt's is unfolded")
+	}
+	if selected {
+		s := "sparse attention reads the tokens selected, and the indexer all of its own keys (8 bits and a 4-byte scale each)"
+		if kv != "bf16" && kv != "fp16" {
+			s += "; latents in 8 bits carry a 4-byte scale on each 128 and 16-bit positions"
 		}
-		if q.TP > 1 {
-			c = append(c, "communication: two all-reduces a layer in 16 bits, "+reduced(&q))
-		}
+		c = append(c, s)
+	}
+	if states {
+		c = append(c, "a state is read and written in each step")
 	}
 	return c
 }
@@ -242,7 +466,7 @@ func sources(q Query) []string {
 	if t := q.Target; t != nil {
 		add(t.Name, "bandwidth", t.Sources, "bandwidth_gb_s")
 		add(t.Name, "peaks", t.Sources, "peak_tflops")
-		if q.TP > 1 {
+		if q.TP*q.DP > 1 {
 			add(t.Name, "link", t.Sources, "link_gb_s")
 		}
 		if t.MemoryBytes > 0 {

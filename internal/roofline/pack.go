@@ -1,53 +1,103 @@
 package roofline
 
-// Slots of a packed query. The first eight are the reader's to change; the others come
-// from the model, the target and the formats. Units: bytes, bytes/s, FLOP, FLOP/s. NaN
-// stands for what is not known.
+// Slots of a packed query: the head, then KindSlots for each kind of layer. The first of
+// the head are the reader's to change; the others come from the model, the target and
+// the formats. Units: bytes, bytes/s, FLOP, FLOP/s. NaN stands for what is not known.
 const (
 	SlotBatch       = iota // sequences decoding together; a measured mean need not be whole
 	SlotContext            // tokens in each sequence's cache
 	SlotISL                // 0: no prefill asked
 	SlotCached             // prompt tokens from a prefix cache
+	SlotChunk              // prompt tokens that one pass takes; 0: all
 	SlotOSL                // 0: no serving bound asked
 	SlotConcurrency        // 0: no serving bound asked
 	SlotTP                 // devices that share each matrix
-	SlotPP                 // stages in turn, each of so many devices
+	SlotPP                 // stages in turn, each of TP × DP devices
+	SlotDP                 // copies of all but the experts
+	SlotEP                 // devices over which whole experts are spread; 0: experts are split as all else is
+	SlotGamma              // tokens drafted for each step; 0: no speculation
+	SlotAcceptance         // of each drafted token, 0 to 1
+	SlotAccepted           // tokens that a step yields, as measured; 0: by SlotAcceptance
+	SlotMTPDrafts          // 1: the model's own module drafts
 
 	SlotReadParams
 	SlotTotalParams
-	SlotLayerParams // read params without the head
-	SlotHeadParams
-	SlotLayers
 	SlotHidden
-	SlotKVShards       // ways in which the cache can be split
-	SlotWeightResident // bytes, all devices together
-	SlotWeightRead     // bytes a decode step reads
-	SlotKVPerToken     // bytes a token writes over all layers
-	SlotAttentionFLOPs // of one query token on one cached token
-	SlotPeakLayers     // of one device, in the layers' matrices
-	SlotPeakHead       // of one device, in the head
-	SlotPeakAttention  // of one device, in attention
-	SlotBandwidth      // of one device
-	SlotLink           // of one device, one direction, all peers
-	SlotLinkPeer       // of one device, one direction, to one peer of a mesh; 0 behind a switch
-	SlotLinkReduces    // 1: the switch adds up in the network
-	SlotMemory         // of one device
-	PackedSlots        // length of a packed query
+	SlotHeadParams
+	SlotHeadBytes
+	SlotRestParams      // of the final norm
+	SlotRestBytes       // read in each step outside layers and head
+	SlotResident        // bytes of one copy of all but the routed experts
+	SlotResidentExperts // bytes of all routed experts
+	SlotDraftBytes      // that the MTP module reads for a token, with the head
+	SlotDraftParams
+	SlotDraftResident // bytes of the MTP module in memory
+	SlotMaxContext
+
+	SlotPeakLayers    // of one device, in matrices stored in the format
+	SlotPeakPlain     // of one device, in the head and others left in 16 bits
+	SlotPeakAttention // of one device, in attention
+	SlotPeakIndex     // of one device, in the indexer of sparse attention
+	SlotBandwidth     // of one device
+	SlotLink          // of one device, one direction, all peers
+	SlotLinkPeer      // of one device, one direction, to one peer of a mesh; 0 behind a switch
+	SlotLinkReduces   // 1: the switch adds up in the network
+	SlotMemory        // of one device
+
+	SlotKinds // how many kinds of layers follow the head
+	HeadSlots
+)
+
+// Slots of one kind of layer.
+const (
+	KindLayers           = iota // how many there are
+	KindBytes                   // read in each step whatever the routing
+	KindParams                  // that a token passes at the format's peak, routed experts apart
+	KindPlainParams             // that a token passes in 16 bits
+	KindExperts                 // routed; 0: none
+	KindTopK                    // routed experts that a token passes
+	KindExpertBytes             // of one
+	KindExpertParams            // of one
+	KindKV                      // bytes that a token adds to the cache
+	KindIndexKV                 // bytes that a token adds to the indexer's cache
+	KindWindow                  // most tokens that a query sees and that are kept; 0: all
+	KindChunk                   // tokens of the chunks beyond which no query sees; 0: all
+	KindSelected                // most tokens that a query reads of all that are kept; 0: all
+	KindShards                  // ways in which the cache splits
+	KindState                   // bytes that are kept of a sequence whatever its length
+	KindAttention               // FLOPs of one query token on one cached token, decoding
+	KindPrefillAttention        // the same in a prompt
+	KindIndex                   // the indexer's FLOPs of one query token on one cached token
+	KindStateFLOPs              // of one token on the state
+	KindReduces                 // sums over the devices that share a matrix
+	KindSlots
 )
 
 // Slots of a packed answer. Times in ms, rates in tokens/s. NaN: not computed.
 const (
-	OutReadBytesPerStep = iota
-	OutWeightBytesRead
+	OutReadBytesPerStep    = iota
+	OutWeightBytesRead     // all but routed experts
+	OutExpertBytesRead     // hard: all tokens choose the same experts
+	OutExpertBytesExpected // expected: each token chooses for itself
 	OutKVBytesRead
+	OutStateBytesRead   // read and written
+	OutDistinctExpected // experts of a layer that a step reads; the hard roof's are the top k
+	OutMatrixFLOPs      // of a step
+	OutExpertFLOPs
+	OutHeadFLOPs
+	OutAttentionFLOPs
+	OutStateFLOPs
 	OutMemoryMS
 	OutComputeMS
 	OutCommunicationMS
 	OutDecodeStepHardMS
 	OutDecodeStepExpectedMS
+	OutDecodeStepOpWiseMS
 	OutDecodeStepSerialMS
 	OutDecodeTokPerSecHard
 	OutDecodeTokPerSecExpected
+	OutTokensPerStep
+	OutPrefillFLOPs
 	OutPrefillHardMS
 	OutPrefillExpectedMS
 	OutBinding        // one of the Binding constants
@@ -55,8 +105,12 @@ const (
 	OutFits           // 1 or 0
 	OutMaxConcurrency // whole
 	OutServingTokPerSec
+	OutServingTokPerSecExpected
 	OutServingTokPerSecPerGPU
-	OutSlots // length of a packed answer
+	OutServingTPOTMS
+	OutKVBytesPerToken // that one token adds over all layers
+	OutResidentBytes   // of weights, all devices together
+	OutSlots           // length of a packed answer
 )
 
 // Which roof binds.
@@ -80,26 +134,55 @@ func BindingName(slot float64) string {
 	return ""
 }
 
+// mostKinds bounds how many kinds of layers a packed query may hold.
+const mostKinds = 1024
+
+// Packed says whether numbers have the form of a packed query.
+func Packed(in []float64) bool {
+	if len(in) < HeadSlots {
+		return false
+	}
+	n := in[SlotKinds]
+	return n >= 0 && n <= mostKinds && len(in) == HeadSlots+int(n)*KindSlots && n == float64(int(n))
+}
+
+// kind is the slots of the i-th kind of layer.
+func kind(in []float64, i int) []float64 {
+	at := HeadSlots + i*KindSlots
+	return in[at : at+KindSlots]
+}
+
 // Pack reduces a query, filled, to numbers.
 func Pack(q Query) []float64 {
-	in := make([]float64, PackedSlots)
-	for i := SlotReadParams; i < PackedSlots; i++ {
+	q = q.Filled()
+	in := make([]float64, HeadSlots, HeadSlots+4*KindSlots)
+	for i := SlotReadParams; i < HeadSlots; i++ {
 		in[i] = nan
 	}
-	q = q.Filled()
 	in[SlotBatch] = float64(q.Batch)
 	in[SlotContext] = float64(q.Context)
 	in[SlotISL] = float64(q.ISL)
 	in[SlotCached] = float64(q.Cached)
+	in[SlotChunk] = float64(q.Chunk)
 	in[SlotOSL] = float64(q.OSL)
 	in[SlotConcurrency] = float64(q.Concurrency)
 	in[SlotTP] = float64(q.TP)
 	in[SlotPP] = float64(q.PP)
-	if q.Model != nil {
-		packModel(in, q)
+	in[SlotDP] = float64(q.DP)
+	in[SlotEP] = float64(q.EP)
+	in[SlotGamma] = float64(q.Gamma)
+	in[SlotAcceptance] = q.Acceptance
+	in[SlotAccepted] = q.Accepted
+	in[SlotMTPDrafts] = 0
+	if q.MTPDrafts {
+		in[SlotMTPDrafts] = 1
 	}
+	in[SlotKinds] = 0
 	if q.Target != nil {
 		packTarget(in, q)
+	}
+	if q.Model != nil {
+		in = packModel(in, q)
 	}
 	return in
 }
@@ -119,37 +202,138 @@ func (q Query) Filled() Query {
 	if q.PP == 0 {
 		q.PP = 1
 	}
+	if q.DP == 0 {
+		q.DP = 1
+	}
 	if q.TP == 0 && q.Target != nil {
-		q.TP = max(1, q.Target.Count/q.PP)
+		q.TP = max(1, q.Target.Count/max(1, q.PP*q.DP))
 	}
 	return q
 }
 
-func packModel(in []float64, q Query) {
-	a := &q.Model.Architecture
-	t := a.tally()
-	in[SlotReadParams] = float64(t.read())
-	in[SlotTotalParams] = float64(t.total())
-	in[SlotLayerParams] = float64(t.layers())
-	in[SlotHeadParams] = float64(t.head)
-	in[SlotLayers] = float64(a.count())
+// packModel fills the model's slots of the head and appends its kinds of layers. Layers
+// that cost the same are one kind.
+func packModel(in []float64, q Query) []float64 {
+	m := q.Model
+	a := &m.Architecture
+	p := m.Params()
+	in[SlotReadParams] = float64(p.Read)
+	in[SlotTotalParams] = float64(p.Total)
 	in[SlotHidden] = float64(a.Hidden)
-	in[SlotKVShards] = float64(a.shards())
-	in[SlotAttentionFLOPs] = float64(a.attentionFLOPs())
-	if f, ok := formatOf(q.WeightDtype); ok {
-		in[SlotWeightResident] = f.resident(t)
-		in[SlotWeightRead] = f.read(t)
+	in[SlotHeadParams] = float64(p.Head)
+	in[SlotRestParams] = float64(a.Hidden)
+	in[SlotMaxContext] = float64(a.MaxContext)
+	f, known := m.formatFor(q.WeightDtype)
+	kv, kvKnown := kvFormatOf(q.KVDtype)
+	rest, experts := 0.0, 0.0
+	for i := range a.Layers {
+		l := &a.Layers[i]
+		k := packKind(l, a.Hidden, f, known, kv, kvKnown)
+		rest += float64(float64(l.Count) * k[KindBytes])
+		experts += float64(float64(l.Count*l.FFN.Experts) * k[KindExpertBytes])
+		if same := find(in, k); same != nil {
+			same[KindLayers] += k[KindLayers]
+			continue
+		}
+		in = append(in, k...)
+		in[SlotKinds]++
 	}
-	if f, ok := kvFormatOf(q.KVDtype); ok {
-		in[SlotKVPerToken] = float64(a.kvElements()) * f.bytes
+	in[SlotDraftBytes], in[SlotDraftParams], in[SlotDraftResident] = 0, 0, 0
+	if !known {
+		in[SlotDraftBytes], in[SlotDraftResident] = nan, nan
+		return in
 	}
+	in[SlotRestBytes] = float64(float64(a.Hidden) * f.vector)
+	in[SlotHeadBytes] = float64(float64(p.Head) * f.table())
+	in[SlotResident] = rest + in[SlotRestBytes] + in[SlotHeadBytes]
+	if !a.TiedHead {
+		in[SlotResident] += float64(float64(p.Embedding) * f.table())
+	}
+	in[SlotResidentExperts] = experts
+	if a.MTP != nil {
+		t := a.MTP.tally(a.Hidden)
+		in[SlotDraftParams] = float64(t.all(a.MTP.Layer.FFN.TopK) + p.Head)
+		in[SlotDraftBytes] = f.shared(t) + float64(float64(a.MTP.Layer.FFN.TopK)*f.expert(t)) + in[SlotHeadBytes]
+		in[SlotDraftResident] = float64(float64(a.MTP.Modules) * (f.shared(t) + float64(float64(a.MTP.Layer.FFN.Experts)*f.expert(t))))
+	}
+	if q.Stored != nil {
+		q.Stored.pack(in, experts)
+	}
+	return in
+}
+
+// pack puts what a file's tensors weigh in place of what the format says. What a step
+// reads outside the experts stands in one sum: no roof asks which layer it belongs to.
+func (s *Stored) pack(in []float64, experts float64) {
+	head := s.Head
+	if head == 0 {
+		head = s.Embedding
+	}
+	in[SlotHeadBytes], in[SlotRestBytes] = float64(head), float64(s.Rest)
+	in[SlotResident] = float64(s.Rest + s.Embedding + s.Head)
+	in[SlotResidentExperts] = float64(s.Experts)
+	for i := range int(in[SlotKinds]) {
+		k := kind(in, i)
+		k[KindBytes] = 0
+		if experts > 0 {
+			k[KindExpertBytes] *= float64(s.Experts) / experts
+		}
+	}
+}
+
+// packKind is one kind of layer as slots.
+func packKind(l *Layer, hidden int64, f scoped, known bool, kv kvFormat, kvKnown bool) []float64 {
+	t := l.tally(hidden)
+	a := &l.Attention
+	k := make([]float64, KindSlots)
+	k[KindLayers] = float64(l.Count)
+	k[KindExperts], k[KindTopK] = float64(l.FFN.Experts), float64(l.FFN.TopK)
+	k[KindExpertParams] = float64(t.expert.weights + t.biases)
+	k[KindWindow], k[KindChunk], k[KindSelected] = float64(a.Window), float64(a.Chunk), float64(a.Selected)
+	k[KindShards] = float64(a.shards())
+	k[KindIndexKV] = a.index()
+	k[KindState] = a.kept()
+	k[KindAttention], k[KindPrefillAttention] = a.pairFLOPs()
+	k[KindIndex] = a.indexFLOPs()
+	k[KindStateFLOPs] = a.stateFLOPs()
+	if a.Kind != None {
+		k[KindReduces]++
+	}
+	if l.FFN.Kind != None {
+		k[KindReduces]++
+	}
+	k[KindBytes], k[KindExpertBytes], k[KindParams], k[KindPlainParams], k[KindKV] = nan, nan, nan, nan, nan
+	if known {
+		k[KindBytes], k[KindExpertBytes] = f.shared(t), f.expert(t)
+		quantized, plain := f.computing(t)
+		k[KindParams], k[KindPlainParams] = float64(quantized), float64(plain)
+	}
+	if kvKnown && (kv.name != MLAFP8 || a.Kind != GQA) {
+		k[KindKV] = kv.token(a)
+	}
+	return k
+}
+
+// find is the kind in a packed query that costs a layer the same as k, nil if none does.
+func find(in, k []float64) []float64 {
+	for i := range int(in[SlotKinds]) {
+		have := kind(in, i)
+		same := true
+		for s := KindBytes; s < KindSlots; s++ {
+			same = same && have[s] == k[s]
+		}
+		if same {
+			return have
+		}
+	}
+	return nil
 }
 
 func packTarget(in []float64, q Query) {
 	t := q.Target
 	scaled := func(d Decimal, unit float64) float64 {
 		if v, ok := d.Float(); ok {
-			return v * unit
+			return float64(v * unit)
 		}
 		return nan
 	}
@@ -170,14 +354,15 @@ func packTarget(in []float64, q Query) {
 	if f, ok := formatOf(q.WeightDtype); ok {
 		_, peak := t.peak(f.peaks)
 		in[SlotPeakLayers] = peak
-		in[SlotPeakHead] = peak
+		in[SlotPeakPlain] = peak
 		if !f.whole {
-			_, in[SlotPeakHead] = t.peak([]string{headPeak(q.WeightDtype)})
+			_, in[SlotPeakPlain] = t.peak([]string{plainPeak(q.WeightDtype)})
 		}
 	}
 	if f, ok := kvFormatOf(q.KVDtype); ok {
 		_, in[SlotPeakAttention] = t.peak(f.peaks)
 	}
+	_, in[SlotPeakIndex] = t.peak([]string{"fp8", "bf16"})
 }
 
 // ComputeType is the type whose dense peak weights of a dtype compute at on the device;
@@ -191,8 +376,8 @@ func (t *Target) ComputeType(weights string) string {
 	return name
 }
 
-// headPeak is the type in which an unquantized head computes.
-func headPeak(dtype string) string {
+// plainPeak is the type in which an unquantized head computes.
+func plainPeak(dtype string) string {
 	if dtype == "fp16" {
 		return "fp16"
 	}
@@ -203,7 +388,7 @@ func headPeak(dtype string) string {
 func (t *Target) peak(types []string) (string, float64) {
 	for _, name := range types {
 		if v, ok := t.PeakTFLOPs[name].Float(); ok {
-			return name, v * 1e12
+			return name, float64(v * 1e12)
 		}
 	}
 	return "", nan

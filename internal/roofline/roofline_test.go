@@ -80,22 +80,21 @@ func TestBiases(t *testing.T) {
 // 16,768 in bf16 are 109,568 bytes; 93,184 of them are read for a token.
 func TestPackedInt4(t *testing.T) {
 	m := dense(1, 128, 2, 1, 64, 256, 64, false, false)
-	tl := m.Architecture.tally()
-	if tl.linear != 147456 || tl.total() != 164224 || tl.read() != 156032 {
-		t.Fatalf("weights: %d quantized of %d, %d read", tl.linear, tl.total(), tl.read())
+	if p := m.Params(); p.Total != 164224 || p.Read != 156032 {
+		t.Fatalf("weights: %d, %d read", p.Total, p.Read)
 	}
-	f, _ := formatOf("int4")
-	near(t, "resident", f.resident(tl), 73728+2304+33536, 0)
-	near(t, "read", f.read(tl), 93184, 0)
+	in := Pack(Query{Model: m, Target: h100(), WeightDtype: "int4"})
+	near(t, "quantized", kind(in, 0)[KindParams]-2*128, 147456, 0)
+	near(t, "resident", in[SlotResident], 73728+2304+33536, 0)
+	near(t, "read", CeilingPacked(in)[OutReadBytesPerStep], 93184, 0)
 }
 
 // int8 has a 2-byte scale on each output channel: 1+2/K bytes a weight.
 func TestInt8Scales(t *testing.T) {
 	m := dense(1, 128, 2, 1, 64, 256, 64, false, false)
-	f, _ := formatOf("int8")
-	tl := m.Architecture.tally()
 	outputs := 128 + 64 + 64 + 128 + 256 + 256 + 128
-	near(t, "read", f.read(tl), float64(147456+2*outputs)+2*float64(tl.vectors+tl.head), 0)
+	out := CeilingPacked(Pack(Query{Model: m, Target: h100(), WeightDtype: "int8"}))
+	near(t, "read", out[OutReadBytesPerStep], float64(147456+2*outputs)+2*float64(3*128+64*128), 0)
 }
 
 func TestBytesPerWeight(t *testing.T) {
@@ -143,7 +142,7 @@ func TestOutsideFP8(t *testing.T) {
 // A prompt of 2,048: 29.69 TFLOP with causal attention, 30.0 ms at 989 TFLOP/s.
 func TestPrefill(t *testing.T) {
 	q := Query{Model: llama8b(), Target: h100(), ISL: 2048}
-	near(t, "TFLOP", prefillCompute(Pack(q), 1)*989, 29.69, 0.005)
+	near(t, "TFLOP", CeilingPacked(Pack(q))[OutPrefillFLOPs]/1e12, 29.69, 0.005)
 	a := Ceiling(q)
 	near(t, "ms", a.PrefillMS.Hard, 30.0, 0.05)
 	if a.PrefillMS.Hard != a.PrefillMS.Expected {
@@ -192,6 +191,7 @@ func TestInvariants(t *testing.T) {
 					}
 					user, aggregate = rate.Hard/float64(b), rate.Hard
 					opwise := opWise(Pack(Query{Model: m, Target: target, Batch: b, Context: s}))
+					near(t, "op-wise", step.OpWise, opwise, opwise*1e-12)
 					if step.Hard > opwise*(1+1e-12) || opwise > step.Serial*(1+1e-12) {
 						t.Errorf("%s B=%d S=%d: hard %v, op-wise %v, serial %v", target.Name, b, s, step.Hard, opwise, step.Serial)
 					}
@@ -219,22 +219,23 @@ func TestInvariants(t *testing.T) {
 // overlap: attention's cache reads with its arithmetic, the matrices' bytes with theirs.
 func opWise(in []float64) float64 {
 	b, s, bw := in[SlotBatch], in[SlotContext], in[SlotBandwidth]*in[SlotTP]
-	attention := math.Max(b*s*in[SlotKVPerToken]*copies(in)/bw, b*s*in[SlotAttentionFLOPs]/(in[SlotPeakAttention]*in[SlotTP]))
-	matrices := math.Max(in[SlotWeightRead]/bw, 2*b*in[SlotReadParams]/(in[SlotPeakLayers]*in[SlotTP]))
-	return math.Max(attention+matrices, allReduces(in, b)) * 1e3
+	k, out := kind(in, 0), CeilingPacked(in)
+	attention := math.Max(b*s*k[KindLayers]*k[KindKV]*copies(in, k)/bw, b*s*k[KindLayers]*k[KindAttention]/(in[SlotPeakAttention]*in[SlotTP]))
+	matrices := math.Max(out[OutWeightBytesRead]/bw, 2*b*in[SlotReadParams]/(in[SlotPeakLayers]*in[SlotTP]))
+	return math.Max(attention+matrices, out[OutCommunicationMS]/1e3) * 1e3
 }
 
 // Eight devices: all-reduces over the ring bound a short step of a small model.
 func TestCommunication(t *testing.T) {
 	q := Query{Model: llama8b(), Target: mi300x(8), Batch: 1}
 	// 2 × 32 layers × 2 × 7/8 × 8,192 bytes ÷ 448 GB/s
-	near(t, "ms", allReduces(Pack(q), 1)*1e3, 2*32*2*7.0/8*8192/448e9*1e3, 1e-12)
+	near(t, "ms", Ceiling(q).Parts.CommunicationMS, 2*32*2*7.0/8*8192/448e9*1e3, 1e-12)
 	q.TP = 2 // one link of the mesh
-	near(t, "ms at tp 2", allReduces(Pack(q), 1)*1e3, 2*32*8192/64e9*1e3, 1e-12)
+	near(t, "ms at tp 2", Ceiling(q).Parts.CommunicationMS, 2*32*8192/64e9*1e3, 1e-12)
 
 	sharp := h100()
 	sharp.Count, sharp.LinkReduces = 8, true
-	near(t, "ms in the switch", allReduces(Pack(Query{Model: llama8b(), Target: sharp}), 1)*1e3, 2*32*8192/450e9*1e3, 1e-12)
+	near(t, "ms in the switch", Ceiling(Query{Model: llama8b(), Target: sharp}).Parts.CommunicationMS, 2*32*8192/450e9*1e3, 1e-12)
 
 	long := Ceiling(Query{Model: llama8b(), Target: mi300x(8), ISL: 2048})
 	if want := 2 * 32 * 2 * 7.0 / 8 * 2048 * 8192 / 448e9 * 1e3; math.Abs(long.PrefillMS.Hard-want) > 1e-9 {
@@ -401,18 +402,18 @@ func TestMissing(t *testing.T) {
 	}{
 		{"no target", "decode_step_ms", "no target", Query{Model: llama8b()}},
 		{"no model", "total_params", "no model", Query{Target: h100()}},
-		{"no peak", "decode_step_ms", "no dense peak is known for bf16 on H100 SXM", Query{Model: llama8b(), Target: noPeak}},
+		{"no peak", "prefill_ms", "no dense peak is known for bf16 on H100 SXM", Query{Model: llama8b(), Target: noPeak, ISL: 128}},
 		{"no memory", "fits", "no memory size is known for H100 SXM", Query{Model: llama8b(), Target: noMemory}},
-		{"dtype", "weight_bytes", `weight dtype "fp6" is not known; there are: bf16, fp16, fp8, fp8-tensor, int8, int4, int4-zp, mxfp4, nvfp4, q8_0, q6_k, q4_0, q4_k`, Query{Model: llama8b(), Target: h100(), WeightDtype: "fp6"}},
+		{"dtype", "weight_bytes", `weight dtype "fp6" is not known; there are: bf16, fp16, fp8, fp8-tensor, int8, int4, int4-zp, mxfp4, nvfp4, q8_0, q6_k, q5_k, q4_0, q4_1, q4_k`, Query{Model: llama8b(), Target: h100(), WeightDtype: "fp6"}},
 		{"mix", "decode_tok_s", "weight dtype q4_k_m is a mix whose size only the file's tensors tell", Query{Model: llama8b(), Target: h100(), WeightDtype: "q4_k_m"}},
-		{"kv dtype", "kv_bytes_per_token", `KV dtype "fp3" is not known; there are: bf16, fp16, fp8, fp8_e4m3, fp8_e5m2, q8_0`, Query{Model: llama8b(), Target: h100(), KVDtype: "fp3"}},
+		{"kv dtype", "kv_bytes_per_token", `KV dtype "fp3" is not known; there are: bf16, fp16, fp8, fp8_e4m3, fp8_e5m2, fp8_ds_mla, q8_0`, Query{Model: llama8b(), Target: h100(), KVDtype: "fp3"}},
 		{"tp", "decode_step_ms", "tp 3: the target has 1 device", Query{Model: llama8b(), Target: h100(), TP: 3}},
 		{"odd tp", "decode_step_ms", "tp 3: 32 heads do not part so; tp of 1, 2, 4, 8 would", Query{Model: llama8b(), Target: mi300x(8), TP: 3}},
 		{"no prompt", "prefill_ms", "no prompt length was given: --isl", Query{Model: llama8b(), Target: h100()}},
 		{"all cached", "prefill_ms", "cached 64 of a prompt of 64: at least one token is computed", Query{Model: llama8b(), Target: h100(), ISL: 64, Cached: 64}},
 		{"no length", "max_concurrency", "no length was given: --context, or --isl and --osl", Query{Model: llama8b(), Target: h100()}},
 		{"too long", "decode_step_ms", "context 5000: the model ends at 4096 tokens", Query{Model: limited, Target: h100(), Context: 5000}},
-		{"batch", "decode_step_ms", "batch -1: at least 1 sequence decodes", Query{Model: llama8b(), Target: h100(), Batch: -1}},
+		{"batch", "decode_step_ms", "batch -1: want 1 to 100000000 sequences that decode together", Query{Model: llama8b(), Target: h100(), Batch: -1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := Ceiling(c.q)

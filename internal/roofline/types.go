@@ -164,7 +164,7 @@ type FFN struct {
 type Target struct {
 	Name            string             `json:"name"`
 	Vendor          string             `json:"vendor"`
-	Device          string             `json:"device"`
+	Device          string             `json:"device"`       // as its maker's tool calls it
 	Architecture    string             `json:"architecture"` // sm_90, gfx942
 	Count           int64              `json:"count"`
 	MemoryGB        Decimal            `json:"memory_gb"`    // the maker's label, per device
@@ -182,6 +182,8 @@ type Target struct {
 	MeasuredAllReduceGBs map[string]Decimal `json:"measured_allreduce_gb_s,omitempty"`
 
 	MaxMemoryClockMHz int64 `json:"max_memory_clock_mhz"`
+
+	Also []string `json:"also,omitempty"` // what other tools and older drivers call the device
 
 	MemoryBusBits int64 `json:"memory_bus_bits,omitempty"` // 0 unknown
 	CacheBytes    int64 `json:"cache_bytes,omitempty"`     // of the last level before memory; 0 unknown
@@ -253,10 +255,11 @@ type Stored struct {
 	From      string // the file
 }
 
-// Roofs of one time: hard is the ceiling; expected and serial are labelled so.
+// Roofs of one time: hard is the ceiling; the others are labelled expected.
 type Roofs struct {
 	Hard     float64 `json:"hard"`
 	Expected float64 `json:"expected"`
+	OpWise   float64 `json:"op_wise"`
 	Serial   float64 `json:"serial"`
 }
 
@@ -266,19 +269,31 @@ type Pair struct {
 	Expected float64 `json:"expected"`
 }
 
-// Parts is the working of one decode step: bytes over all devices, times of each roof.
+// Parts is the working of one decode step: bytes and FLOPs over all devices, times of
+// each roof.
 type Parts struct {
-	WeightBytes     float64 `json:"weight_bytes_read"`
-	KVBytes         float64 `json:"kv_bytes_read"` // with the copies that tensor parallelism keeps
-	MemoryMS        float64 `json:"memory_ms"`
-	ComputeMS       float64 `json:"compute_ms"`
-	CommunicationMS float64 `json:"communication_ms"`
+	WeightBytes         float64  `json:"weight_bytes_read"` // all but routed experts
+	ExpertBytes         float64  `json:"expert_bytes_read"` // hard: all tokens choose the same
+	ExpertBytesExpected float64  `json:"expert_bytes_read_expected"`
+	KVBytes             float64  `json:"kv_bytes_read"`    // with the copies that tensor parallelism keeps
+	StateBytes          float64  `json:"state_bytes_read"` // read and written
+	Distinct            *Pair    `json:"distinct_experts,omitempty"`
+	MatrixFLOPs         float64  `json:"matrix_flops"`
+	ExpertFLOPs         float64  `json:"expert_flops"`
+	HeadFLOPs           float64  `json:"head_flops"`
+	AttentionFLOPs      float64  `json:"attention_flops"`
+	StateFLOPs          float64  `json:"state_flops"`
+	MemoryMS            float64  `json:"memory_ms"`
+	ComputeMS           *float64 `json:"compute_ms"` // nil: no dense peak is published
+	CommunicationMS     float64  `json:"communication_ms"`
 }
 
 // Serving bounds a load of requests of one shape at one concurrency.
 type Serving struct {
 	TTFTMS          float64 `json:"ttft_ms"`      // no first token comes sooner, alone
+	TPOTMS          float64 `json:"tpot_ms"`      // at the mean batch that the rate implies
 	OutputTokPerSec float64 `json:"output_tok_s"` // over all devices
+	Expected        float64 `json:"expected_output_tok_s"`
 	PerGPU          float64 `json:"output_tok_s_per_gpu"`
 }
 
@@ -287,13 +302,15 @@ type Serving struct {
 type Answer struct {
 	ReadParams       int64             `json:"read_params"`
 	TotalParams      int64             `json:"total_params"`
+	MTPParams        int64             `json:"mtp_params,omitempty"`
 	WeightBytes      *float64          `json:"weight_bytes"`        // resident, all devices together
 	ReadBytesPerStep *float64          `json:"read_bytes_per_step"` // weights and KV, over all devices
 	KVBytesPerToken  *float64          `json:"kv_bytes_per_token"`  // what one token writes over all layers
 	DecodeStepMS     *Roofs            `json:"decode_step_ms"`
-	DecodeTokPerSec  *Pair             `json:"decode_tok_s"` // aggregate over the batch
-	PrefillMS        *Pair             `json:"prefill_ms"`   // one prompt
-	Binding          string            `json:"binding"`      // memory, compute or communication; "" when not computed
+	TokensPerStep    float64           `json:"tokens_per_step,omitempty"` // that a step yields a sequence: 1 without speculation
+	DecodeTokPerSec  *Pair             `json:"decode_tok_s"`              // aggregate over the batch
+	PrefillMS        *Pair             `json:"prefill_ms"`                // one prompt
+	Binding          string            `json:"binding"`                   // memory, compute or communication; "" when not computed
 	Fits             *bool             `json:"fits"`
 	MaxConcurrency   *int64            `json:"max_concurrency"` // sequences whose KV fits beside the weights, nothing else resident
 	Formula          string            `json:"formula"`

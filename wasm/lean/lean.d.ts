@@ -9,7 +9,7 @@ export interface LeanExports extends WebAssembly.Exports {
   /**
    * Answers the packed query in the first slots slots of query, writes the packed
    * answer to answer, and returns the answer's length: 0 if a buffer is too short or
-   * was not made by buffer, or a query does not have that many slots. What each slot
+   * was not made by buffer, or so many slots are no packed query. What each slot
    * holds is internal/roofline's; gen writes the indexes that a page needs beside its
    * queries. NaN stands for what is not known.
    */

@@ -46,15 +46,16 @@ func slots(p unsafe.Pointer, n uint64) []float64 {
 
 // queryAt is the packed query in the first n slots of a buffer, or nil when it is none.
 func queryAt(p unsafe.Pointer, n uint32) []float64 {
-	if n != roofline.PackedSlots {
+	query := slots(p, uint64(n))
+	if !roofline.Packed(query) {
 		return nil
 	}
-	return slots(p, uint64(n))
+	return query
 }
 
 // ceiling answers the packed query in the first n slots of in, writes the packed answer
 // to out and returns its length; 0 means that a buffer was too short or unknown, or that
-// a query does not have n slots.
+// n slots are no packed query.
 //
 //go:wasmexport ceiling
 func ceiling(in unsafe.Pointer, n uint32, out unsafe.Pointer) uint32 {

@@ -38,8 +38,8 @@ func at(query []float64, batch float64) (p place, ok bool) {
 	in := append([]float64(nil), query...)
 	in[roofline.SlotBatch] = batch
 	out := roofline.CeilingPacked(in)
-	flops := 2*batch*(in[roofline.SlotLayerParams]+in[roofline.SlotHeadParams]) +
-		batch*in[roofline.SlotContext]*in[roofline.SlotAttentionFLOPs]
+	flops := out[roofline.OutMatrixFLOPs] + out[roofline.OutExpertFLOPs] + out[roofline.OutHeadFLOPs] +
+		out[roofline.OutAttentionFLOPs] + out[roofline.OutStateFLOPs]
 	p = place{flops / out[roofline.OutReadBytesPerStep], flops / (out[roofline.OutDecodeStepHardMS] / 1e3)}
 	return p, p.intensity > 0 && p.rate > 0 // false for NaN too
 }
@@ -48,14 +48,14 @@ func at(query []float64, batch float64) (p place, ok bool) {
 // wide; "" where the query has no ceiling. label is its accessible name,
 // compute the type that the arithmetic roof stands for, "" to leave it unnamed.
 func Draw(query []float64, width int, label, compute string) string {
-	if len(query) != roofline.PackedSlots {
+	if !roofline.Packed(query) {
 		return ""
 	}
 	here, ok := at(query, query[roofline.SlotBatch])
 	if !ok {
 		return ""
 	}
-	devices := query[roofline.SlotTP] * query[roofline.SlotPP]
+	devices := query[roofline.SlotTP] * query[roofline.SlotPP] * query[roofline.SlotDP]
 	bandwidth := query[roofline.SlotBandwidth] * devices
 	peak := query[roofline.SlotPeakLayers] * devices
 	ridge := peak / bandwidth
