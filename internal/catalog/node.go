@@ -171,6 +171,52 @@ func (f *file) object(n *yaml.Node, path string, keys ...string) *object {
 	return o
 }
 
+// variant is a kind of thing that a mapping may describe, and the keys that count in it.
+type variant struct {
+	kind string
+	keys []string
+}
+
+// kinded is a mapping whose kind says which keys count in it.
+type kinded struct {
+	*object
+	kind string // "" when it is not known
+}
+
+// variant opens the mapping below a key that must be there, and notes each key that
+// counts in another kind alone.
+func (o *object) variant(k string, variants []variant) kinded {
+	var kinds, all []string
+	for _, v := range variants {
+		kinds = append(kinds, v.kind)
+		for _, key := range v.keys {
+			if !slices.Contains(all, key) {
+				all = append(all, key)
+			}
+		}
+	}
+	under := o.under(k, append([]string{"kind"}, all...)...)
+	if len(under.values) == 0 {
+		return kinded{under, ""}
+	}
+	kind := under.oneOf("kind", kinds...)
+	i := slices.Index(kinds, kind)
+	if i < 0 {
+		return kinded{under, ""}
+	}
+	for _, key := range all {
+		if n, ok := under.values[key]; ok && !slices.Contains(variants[i].keys, key) {
+			accepted := "kind alone"
+			if len(variants[i].keys) > 0 {
+				accepted = "kind, " + strings.Join(variants[i].keys, ", ")
+			}
+			o.problem(n, "%s does not count in kind %s; accepted there: %s", under.key(key), kind, accepted)
+			delete(under.values, key)
+		}
+	}
+	return kinded{under, kind}
+}
+
 // name is how messages call the object.
 func (o *object) name() string {
 	if o.path == "" {
@@ -393,6 +439,24 @@ func (o *object) whole(k string, least int64) int64 {
 	return v
 }
 
+// within reads a whole number between two bounds.
+func (o *object) within(k string, least, most int64) int64 {
+	v := o.whole(k, least)
+	if v > most {
+		o.problem(o.at(k), "%s is %d; at most %d is accepted", o.key(k), v, most)
+		return 0
+	}
+	return v
+}
+
+// optionalWithin is within for a key that need not be there, 0 when it is not.
+func (o *object) optionalWithin(k string, least, most int64) int64 {
+	if !o.has(k) {
+		return 0
+	}
+	return o.within(k, least, most)
+}
+
 // decimal reads a positive number and keeps its letters.
 func (o *object) decimal(k string) roofline.Decimal {
 	n, ok := o.need(k)
@@ -423,6 +487,9 @@ func (o *object) flag(k string) bool {
 	}
 	return n.Value == "true"
 }
+
+// optionalFlag is flag for a key that need not be there, false when it is not.
+func (o *object) optionalFlag(k string) bool { return o.has(k) && o.flag(k) }
 
 // kind names what a node is, with its letters.
 func kind(n *yaml.Node) string {
