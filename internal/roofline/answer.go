@@ -6,6 +6,9 @@ import "math"
 // cannot be computed.
 func Ceiling(q Query) Answer {
 	q = q.Filled()
+	if q.Target == nil && q.TP == 0 {
+		q.TP = 1 // the model's own sizes need no device
+	}
 	a := Answer{Missing: reasons(q)}
 	var in []float64
 	if q.Model == nil || len(architectureFaults(&q.Model.Architecture)) == 0 {
@@ -20,9 +23,6 @@ func Ceiling(q Query) Answer {
 		p := q.Model.Params()
 		a.TotalParams, a.ReadParams, a.MTPParams = p.Total, p.Read, p.MTP
 		a.Conventions = conventions(q)
-		if q.Target == nil { // the model's own sizes need no device
-			out[OutResidentBytes], out[OutKVBytesPerToken] = sizes(in)
-		}
 	}
 	a.Sources = sources(q)
 	told := func(name string, slot int) *float64 {
@@ -66,16 +66,6 @@ func Ceiling(q Query) Answer {
 		a.MaxConcurrency = &n
 	}
 	return a
-}
-
-// sizes are the bytes of one copy of the weights, and of what a token adds to the cache.
-func sizes(in []float64) (weights, token float64) {
-	weights = in[SlotResident] + in[SlotResidentExperts]
-	for i := range int(in[SlotKinds]) {
-		k := kind(in, i)
-		token += float64(k[KindLayers] * (k[KindKV] + k[KindIndexKV]))
-	}
-	return weights, token
 }
 
 func partsOf(in, out []float64) *Parts {

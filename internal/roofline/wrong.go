@@ -62,7 +62,7 @@ func faults(q Query) []fault {
 		}
 	}
 	if q.Target == nil {
-		unknown("no target", all...)
+		unknown("no target", append(append([]string{}, timed...), "fits", "max_concurrency")...)
 	}
 	f, weightKnown := formatOf(q.WeightDtype)
 	if !weightKnown && (q.Model != nil || q.WeightDtype != "") {
@@ -73,7 +73,7 @@ func faults(q Query) []fault {
 		wrong(unknownDtype("KV", q.KVDtype, KVDtypes()), append([]string{"kv_bytes_per_token"}, all...)...)
 	}
 	if q.Model != nil && kv.name == MLAFP8 && !q.Model.Architecture.latent() {
-		wrong("KV dtype "+MLAFP8+" holds a compressed latent (MLA), which "+q.Model.Name+" does not have; fp8 would do",
+		wrong("KV dtype "+MLAFP8+" holds compressed latents (MLA) alone, and not every cache of "+q.Model.Name+" is one; fp8 would do",
 			append([]string{"kv_bytes_per_token"}, all...)...)
 	}
 	list = append(list, countFaults(q, all)...)
@@ -173,14 +173,18 @@ func (t *Target) linkMissing(q Query) bool {
 	return !ok && q.TP*q.DP > 1
 }
 
-// latent says whether a layer caches a compressed latent.
+// latent says whether every cache is of a compressed latent, and there is one.
 func (a *Architecture) latent() bool {
+	latent := false
 	for i := range a.Layers {
-		if a.Layers[i].Attention.Kind == MLA {
-			return true
+		switch a.Layers[i].Attention.Kind {
+		case MLA:
+			latent = true
+		case GQA:
+			return false
 		}
 	}
-	return false
+	return latent
 }
 
 // experts is the number of routed experts of a layer that has some, 0 where none has.
