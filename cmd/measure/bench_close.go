@@ -203,19 +203,22 @@ func (s *sweep) verifying(r *row.Receipt) string {
 	return strings.Join(words, " ")
 }
 
-// likelyRecipe is the first recipe of the model on the engine and the device that the
-// server runs on, or the form of one.
+// likelyRecipe is the first recipe of the model on the engine and the devices that the
+// server runs on, or the form of one, with what is known of them filled in.
 func (s *sweep) likelyRecipe(r *row.Receipt) string {
 	used := slices.DeleteFunc(slices.Clone(r.Devices), func(d row.Device) bool { return !d.Used })
-	_, id := s.cat.ModelByName(s.srv.model)
-	for _, key := range recipesOf(s.cat, id) {
+	if len(used) == 0 || slices.ContainsFunc(used, func(d row.Device) bool { return d.Name != used[0].Name }) {
+		return "MODEL/TARGET/STRATEGY/ENGINE"
+	}
+	_, model := s.cat.ModelByName(s.srv.model)
+	for _, key := range recipesOf(s.cat, model) {
 		parts := strings.Split(key, "/")
 		t, ok := s.cat.Target(parts[1])
-		if ok && parts[3] == s.srv.engine && len(used) > 0 && int64(len(used)) == t.Count && used[0].Name == t.Device {
+		if ok && parts[3] == s.srv.engine && int64(len(used)) == t.Count && t.Is(used[0].Name) {
 			return key
 		}
 	}
-	return "MODEL/TARGET/STRATEGY/ENGINE"
+	return cmp.Or(model, "MODEL") + "/" + cmp.Or(s.cat.TargetOf(used[0].Name, int64(len(used))), "TARGET") + "/STRATEGY/" + cmp.Or(s.srv.engine, "ENGINE")
 }
 
 // ofRoof is the hard floor of a decode step in percent of the measured TPOT, at the

@@ -131,14 +131,19 @@ func withoutServer(c *catalog.Catalog, asked string, devices []row.Device) strin
 // onDevices are the recipes whose target these devices make, and the devices' name: as
 // many as the target takes, the largest such target first.
 func onDevices(c *catalog.Catalog, recipes []string, devices []row.Device) (here []string, name string) {
-	count := map[string]int64{}
-	for _, d := range devices {
-		count[d.Name]++
-	}
 	most := int64(0)
 	for _, key := range recipes {
 		t, ok := c.Target(strings.Split(key, "/")[1])
-		if !ok || count[t.Device] < t.Count || t.Count < most {
+		if !ok || t.Count < most {
+			continue
+		}
+		count := int64(0)
+		for _, d := range devices {
+			if t.Is(d.Name) {
+				count++
+			}
+		}
+		if count < t.Count {
 			continue
 		}
 		if t.Count > most {

@@ -107,8 +107,18 @@ func TestUnverifiedRunIsToldTheLikelyRecipe(t *testing.T) {
 		t.Errorf("the command that was just run is advised: %s", got)
 	}
 	o.command = o.command[:len(o.command)-4]
-	receipt.Devices = nil
-	if got := s.verifying(&receipt); !strings.Contains(got, " --recipe MODEL/TARGET/STRATEGY/ENGINE ") {
-		t.Errorf("a recipe was guessed without a device: %s", got)
+	for _, k := range []struct {
+		devices []row.Device
+		want    string
+	}{
+		{nil, "MODEL/TARGET/STRATEGY/ENGINE"},
+		{[]row.Device{{Name: "NVIDIA L40S", Used: true}, {Name: "NVIDIA L40S", Used: true}}, "llama-3.1-8b/l40s-x2/STRATEGY/vllm"},
+		{[]row.Device{{Name: "NVIDIA GB10", Used: true}}, "llama-3.1-8b/TARGET/STRATEGY/vllm"},
+		{[]row.Device{{Name: "NVIDIA L40S", Used: true}, {Name: "NVIDIA L4", Used: true}}, "MODEL/TARGET/STRATEGY/ENGINE"},
+	} {
+		receipt.Devices = k.devices
+		if got := s.verifying(&receipt); !strings.Contains(got, " --recipe "+k.want+" ") {
+			t.Errorf("%v: %s, want %s", k.devices, got, k.want)
+		}
 	}
 }

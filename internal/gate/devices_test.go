@@ -108,6 +108,22 @@ func TestDefectsOfSeveralDevices(t *testing.T) {
 	}
 }
 
+// Tools name one device in more than one way, and a target states them.
+func TestAnotherNameOfTheDevice(t *testing.T) {
+	m := spread(row.Pool{TP: 2})
+	m.report.AsItWas.Target.Also = []string{"AMD Instinct MI300X OAM"}
+	m.report.Receipt.Devices[1].Name = "AMD Instinct MI300X OAM"
+	m.seal()
+	if r := answer(judge(t, m.files(t), nil)[0], "label"); r.Answer != gate.Pass {
+		t.Errorf("%s: %s", r.Answer, r.Reason)
+	}
+	m.report.Receipt.Devices[1].Name = "AMD Instinct MI325X OAM"
+	m.seal()
+	if r := answer(judge(t, m.files(t), nil)[0], "label"); r.Answer != gate.Fail || !strings.Contains(r.Reason, "device 1 is AMD Instinct MI325X OAM") {
+		t.Errorf("%s: %s", r.Answer, r.Reason)
+	}
+}
+
 // A variable that no receipt keeps is not known to be unset.
 func TestAVariableThatNoReceiptKeeps(t *testing.T) {
 	m := spread(row.Pool{TP: 2})

@@ -87,8 +87,12 @@ func held(report *row.Report) *labels {
 	}
 	l.ranks(was.Recipe.Pools, receipt.Devices)
 	for _, d := range receipt.Devices {
-		if d.Used {
-			l.equal("device "+itoa(d.Index), d.Name, was.Target.Device)
+		switch name := "device " + itoa(d.Index); {
+		case !d.Used:
+		case was.Target.Is(d.Name):
+			l.hold(name, d.Name, was.Target.Device)
+		default:
+			l.equal(name, d.Name, was.Target.Device)
 		}
 	}
 	return l
