@@ -36,6 +36,7 @@ var layers = map[string]int{
 	"internal/host":             5,
 	"internal/prompts":          5,
 	"internal/rowtest":          5,
+	"internal/rooftest":         5,
 	"internal/render/format":    5,
 	"internal/render/chart":     5,
 	"internal/render/roofplot":  5,

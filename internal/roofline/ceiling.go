@@ -264,7 +264,7 @@ func allToAll(in, k []float64, tokens float64, expected bool) float64 {
 	each := k[KindExperts] / ep // experts on a device
 	others := max(math.Ceil(k[KindTopK]/each)-1, 0)
 	if expected {
-		others = float64((ep - 1) * (1 - power(1-1/ep, k[KindTopK])))
+		others = max(others, float64((ep-1)*(1-power(1-1/ep, k[KindTopK]))))
 	}
 	if others == 0 {
 		return 0
@@ -405,9 +405,14 @@ func prefill(in, out []float64) {
 	passes := math.Ceil(fresh / chunk)
 	w := prompt(in, fresh, chunk, false)
 	likely := prompt(in, fresh, chunk, true)
+	reading := float64(passes * promptMemory(in, &likely))
+	if last := fresh - float64((passes-1)*chunk); last < chunk { // fewer tokens reach fewer experts
+		rest := pass(in, last, last, true)
+		reading += promptMemory(in, &rest) - promptMemory(in, &likely)
+	}
 	out[OutPrefillFLOPs] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates
 	hard, binding := greatest(float64(passes*promptMemory(in, &w)), promptCompute(in, &w, in[SlotPP]), w.links/in[SlotPP])
-	expected, _ := greatest(float64(passes*promptMemory(in, &likely)), promptCompute(in, &likely, 1), likely.links)
+	expected, _ := greatest(reading, promptCompute(in, &likely, 1), likely.links)
 	if math.IsNaN(promptCompute(in, &w, 1)) {
 		return // what a prompt costs is its arithmetic
 	}
@@ -528,7 +533,7 @@ func room(in, out []float64) {
 		weights += in[SlotDraftResident]
 	}
 	out[OutResidentBytes] = weights
-	need := weights + float64(in[SlotBatch]*held(in, in[SlotContext]))
+	need := weights + float64(inCopies(in, in[SlotBatch], math.Ceil)*held(in, in[SlotContext]))
 	if math.IsNaN(memory) || math.IsNaN(need) {
 		return
 	}
@@ -544,11 +549,21 @@ func room(in, out []float64) {
 	if !(each > 0) {
 		return
 	}
-	n := max(math.Floor((memory-weights)/each), 0)
+	n := min(max(inCopies(in, math.Floor((memory-weights)/each), math.Floor), 0), most)
 	for n > 0 && weights+float64(n*each) > memory { // rounded up on the way
-		n--
+		n -= in[SlotDP]
 	}
-	out[OutMaxConcurrency] = n
+	out[OutMaxConcurrency] = max(n, 0)
+}
+
+// inCopies is so many sequences, rounded to as many in each copy: a copy's memory holds
+// whole sequences, and each copy has as much of it.
+func inCopies(in []float64, sequences float64, round func(float64) float64) float64 {
+	dp := in[SlotDP]
+	if dp == 1 {
+		return sequences
+	}
+	return float64(dp * round(sequences/dp))
 }
 
 // held is what a sequence of so many tokens keeps in memory: windows and chunks bound
