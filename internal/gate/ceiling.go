@@ -9,7 +9,8 @@ func number(v float64) string { return roofline.Number(v) }
 
 // ceiling holds the row against the hard roof of its own hardware, without slack: no
 // token may come faster than its bytes can be read, no prompt sooner than its
-// arithmetic can be done.
+// arithmetic can be done. What passes its roof fails, by its true percentage, with every
+// cause that could explain it tried.
 func ceiling(in *Input) Result {
 	was := in.Report.AsItWas
 	f := &in.Row.Figures
@@ -18,117 +19,177 @@ func ceiling(in *Input) Result {
 		return missing("a recipe: model, target, dtypes and layout are unknown", recipeMend)
 	case f.TTFT == nil || f.TTFT.P50 == nil:
 		return missing("a TTFT", "")
-	case f.TPOT != nil && f.OutputTokPerSec == nil:
-		return missing("an output rate, which tells the batch", "")
 	case in.Row.Counts.CachedTokens == nil && !in.hitsAreZero():
 		return missing("cached tokens: what of the prompt was computed is unknown", cachedMend)
 	}
-	q, replicas, why := query(in)
+	h, step, why := in.held()
 	if why != "" {
 		return missing(why, "")
 	}
-	accepted, why := acceptance(in)
-	if why != "" {
-		return missing(why, "")
-	}
-	a := roofline.Ceiling(q)
+	a := roofline.Ceiling(h.Decode)
 	if f.TPOT != nil && a.DecodeStepMS == nil {
 		return missing("the ceiling: "+a.Missing["decode_step_ms"], "")
 	}
-	if a.PrefillMS == nil {
-		return missing("the ceiling of prefill: "+a.Missing["prefill_ms"], "")
+	if p := roofline.Ceiling(h.Prefill); p.PrefillMS == nil {
+		return missing("the ceiling of prefill: "+p.Missing["prefill_ms"], "")
 	}
 	var figures []Compared
-	text := ""
+	var above []string
+	var explain []roofline.Held // what passes its roof by figures of its own
 	if f.TPOT != nil {
-		floor := a.DecodeStepMS.Hard / accepted
-		figures = append(figures, Compared{"tpot_ms.p50", milliseconds(*f.TPOT.P50), "at least " + milliseconds(floor)})
-		if *f.TPOT.P50 < floor {
-			text = "TPOT p50 " + milliseconds(*f.TPOT.P50) + " is below the hard roof " + milliseconds(floor) +
-				" at a batch of " + itoa(q.Batch) + " and " + itoa(q.Context) + " tokens each: " + percent(floor / *f.TPOT.P50) + " of the roof"
+		t := h
+		t.Figure, t.Value = roofline.HeldTPOT, step.TPOT
+		roof := t.Roof()
+		figures = append(figures, Compared{step.Name, milliseconds(t.Value), "at least " + milliseconds(roof)})
+		if t.Value < roof {
+			above = append(above, step.Name+" "+milliseconds(t.Value)+" is below the hard roof "+milliseconds(roof)+
+				" at a batch of "+itoa(h.Decode.Batch)+" and "+itoa(h.Decode.Context)+" tokens each: "+percent(t.Share())+" of the roof")
+			explain = append(explain, t)
 		}
 	}
-	figures = append(figures, Compared{"ttft_ms.p50", milliseconds(*f.TTFT.P50), "at least " + milliseconds(a.PrefillMS.Hard)})
-	if *f.TTFT.P50 < a.PrefillMS.Hard {
-		if text != "" {
-			text += "; "
-		}
-		text += "TTFT p50 " + milliseconds(*f.TTFT.P50) + " is below the prefill of " + count(q.ISL-q.Cached, "uncached token") +
-			", " + milliseconds(a.PrefillMS.Hard)
+	t := h
+	t.Figure, t.Value = roofline.HeldTTFT, *f.TTFT.P50
+	roof := t.Roof()
+	figures = append(figures, Compared{"ttft_ms.p50", milliseconds(t.Value), "at least " + milliseconds(roof)})
+	if t.Value < roof {
+		above = append(above, "TTFT p50 "+milliseconds(t.Value)+" is below the prefill of "+count(h.Prefill.ISL-h.Prefill.Cached, "uncached token")+
+			", "+milliseconds(roof)+": "+percent(t.Share())+" of the roof")
+		explain = append(explain, t)
 	}
-	for _, hold := range []func(*Input, roofline.Query, int64, float64) (Compared, string){servingRoof, requestRoof} {
-		figure, above := hold(in, q, replicas, accepted)
+	for _, hold := range []func(*Input, roofline.Held) (Compared, string, roofline.Held){servingRoof, requestRoof} {
+		figure, text, over := hold(in, h)
 		if figure.Name != "" {
 			figures = append(figures, figure)
 		}
-		if above != "" && text != "" {
+		if text != "" {
+			above = append(above, text)
+			if len(explain) == 0 {
+				explain = append(explain, over)
+			}
+		}
+	}
+	if len(above) > 0 {
+		text := ""
+		for i, a := range above {
+			if i > 0 {
+				text += "; "
+			}
+			text += a
+		}
+		for i := range explain {
+			text += ". " + causes(&explain[i])
+		}
+		return Result{Answer: Fail, Reason: text, Figures: figures}
+	}
+	if f.TPOT == nil {
+		return Result{Answer: Pass, Reason: "below the roof", Figures: figures}
+	}
+	return Result{Answer: Pass, Reason: below(h, step, &a), Figures: figures}
+}
+
+// below says how near a healthy row comes to its roof, and to the expected line where
+// that is another.
+func below(h roofline.Held, step row.Step, a *roofline.Answer) string {
+	h.Figure, h.Value = roofline.HeldTPOT, step.TPOT
+	reason := percent(h.Share()) + " of the hard roof at a batch of " + itoa(h.Decode.Batch)
+	if h.Decoding > 1 {
+		reason += " a replica"
+	}
+	if hard, expected := a.DecodeTokPerSec.Hard, a.DecodeTokPerSec.Expected; expected < hard && routed(h.Decode.Model) {
+		share := h.Share() * hard / expected
+		reason += ", " + percent(share) + " of the expected one"
+		if share > 1 {
+			reason += ": its tokens shared more experts than chance gives them"
+		}
+	}
+	return reason
+}
+
+// routed says whether tokens pass a few of many experts.
+func routed(m *roofline.Model) bool {
+	for i := range m.Architecture.Layers {
+		if m.Architecture.Layers[i].FFN.Experts > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// causes lists what was tried, each with its recomputed ceiling, what explains it first.
+func causes(h *roofline.Held) string {
+	text := "Causes tried for " + map[string]string{
+		roofline.HeldTPOT: "the TPOT", roofline.HeldTTFT: "the TTFT",
+		roofline.HeldE2E: "that request", roofline.HeldRate: "the rate",
+	}[h.Figure] + ": "
+	for i, c := range h.Causes() {
+		if i > 0 {
 			text += "; "
 		}
-		text += above
+		text += c.Text
 	}
-	if text != "" {
-		return Result{Answer: Fail, Reason: text + ". " + causes(in, accepted), Figures: figures}
-	}
-	reason := "below the roof"
-	if f.TPOT != nil {
-		reason = percent(a.DecodeStepMS.Hard/accepted / *f.TPOT.P50) + " of the hard roof at a batch of " + itoa(q.Batch)
-		if replicas > 1 {
-			reason += " a replica"
-		}
-	}
-	return Result{Answer: Pass, Reason: reason, Figures: figures}
+	return text
 }
 
 // servingRoof holds the output rate against what the replicas' devices can serve at the
 // row's shape and concurrency: each request has its prefill and its share of the weights
-// to pay for. A step that yields several tokens by speculation raises it as much.
-func servingRoof(in *Input, q roofline.Query, replicas int64, accepted float64) (figure Compared, above string) {
+// to pay for.
+func servingRoof(in *Input, h roofline.Held) (figure Compared, above string, over roofline.Held) {
 	rate, c := in.Row.Figures.OutputTokPerSec, in.Row.Workload.Load.Concurrency
 	if rate == nil || c == nil {
-		return figure, ""
+		return figure, "", h
 	}
-	q.Concurrency = *c // of one replica at most: more streams share the weights better
-	a := roofline.Ceiling(q)
-	if a.Serving == nil {
-		return figure, ""
+	h.Figure, h.Value = roofline.HeldRate, *rate
+	h.Decode.Concurrency = *c // of one replica at most: more streams share the weights better
+	h.Prefill.Concurrency, h.Offered = *c, *c
+	if e := in.Row.Figures.E2E; e != nil && e.Mean != nil {
+		h.E2EMS = *e.Mean
 	}
-	roof := float64(replicas) * a.Serving.OutputTokPerSec * accepted
+	roof := h.Roof()
+	if !(roof > 0) {
+		return figure, "", h
+	}
 	figure = Compared{"output_tok_s", number(*rate), "at most " + number(roof)}
 	if *rate > roof {
 		above = "the output rate " + number(*rate) + " tok/s is above " + number(roof) + ", all that the devices can serve at " +
-			itoa(q.ISL) + ":" + itoa(q.OSL) + " and a concurrency of " + itoa(*c)
+			itoa(h.Decode.ISL) + ":" + itoa(h.Decode.OSL) + " and a concurrency of " + itoa(*c) + ": " + percent(h.Share()) + " of the roof"
 	}
-	return figure, above
+	return figure, above, h
 }
 
 // requestRoof holds every timed request by itself: its first content cannot come before
 // the arithmetic of its uncached prompt, nor its last before that and one step alone for
-// each further token.
-func requestRoof(in *Input, q roofline.Query, _ int64, accepted float64) (figure Compared, above string) {
+// each further token, or for as many as a step can bring where tokens are drafted.
+func requestRoof(in *Input, h roofline.Held) (figure Compared, above string, worst roofline.Held) {
 	type shape struct{ isl, osl, cached int64 }
-	type floors struct{ prefill, last float64 } // ms since sent; NaN is never passed below
+	type floors struct {
+		held          roofline.Held
+		prefill, last float64 // ms since sent; NaN is never passed below
+	}
+	if gamma := h.Decode.Gamma; gamma > 0 { // one request may have all its drafts accepted
+		h.Drafted, h.Yielded = float64(gamma), float64(gamma+1)
+		h.Decode.Accepted = h.Yielded
+	}
+	h.Output = 0
 	known := map[shape]floors{}
 	var fast int64
 	timed := in.timed()
-	worst := 0.0
+	most := 0.0
 	for _, s := range timed {
 		osl, why := s.OutputTokens()
-		x := shape{promptTokens(s, &in.Row.Workload), osl, 0}
+		x := shape{promptTokens(s, &in.Row.Workload), max(osl, 1), 0}
+		if why != "" {
+			x.osl = 1
+		}
 		if s.Cached != nil {
 			x.cached = max(0, min(*s.Cached, x.isl-1))
 		}
 		f, ok := known[x]
 		if !ok {
-			one := q
-			one.Batch, one.Concurrency, one.Context = 1, 1, x.isl+x.osl/2
-			one.ISL, one.OSL, one.Cached = x.isl, max(x.osl, 1), x.cached
-			a := roofline.Ceiling(one)
-			if a.PrefillMS != nil {
-				f.prefill, f.last = a.PrefillMS.Hard, a.PrefillMS.Hard
-				if a.DecodeStepMS != nil && x.osl > 1 && why == "" {
-					f.last += float64(float64(x.osl-1)*a.DecodeStepMS.Hard) / accepted
-				}
-			}
+			f.held = alone(h, x.isl, x.osl, x.cached)
+			f.held.Figure = roofline.HeldTTFT
+			f.prefill = f.held.Roof()
+			f.held.Figure = roofline.HeldE2E
+			f.last = f.held.Roof()
 			known[x] = f
 		}
 		first, okFirst := s.FirstContent()
@@ -139,20 +200,33 @@ func requestRoof(in *Input, q roofline.Query, _ int64, accepted float64) (figure
 			continue
 		}
 		fast++
-		found, floor, what := e2e, f.last, "e2e since sent"
+		of, floor, what := f.held, f.last, "e2e since sent"
+		of.Value = e2e
 		if soon {
-			found, floor, what = ttft, f.prefill, "ttft since sent"
+			of.Figure, of.Value = roofline.HeldTTFT, ttft
+			floor, what = f.prefill, "ttft since sent"
 		}
-		if share := floor / max(found, 0.001); share > worst {
-			worst = share
-			figure = Compared{what + " of request " + itoa(s.I) + " of repeat " + itoa(s.Repeat), milliseconds(found), "at least " + milliseconds(floor)}
+		if share := floor / max(of.Value, 0.001); share > most {
+			most, worst = share, of
+			figure = Compared{what + " of request " + itoa(s.I) + " of repeat " + itoa(s.Repeat), milliseconds(of.Value), "at least " + milliseconds(floor)}
 		}
 	}
 	if fast > 0 {
 		above = of(fast, int64(len(timed)), "timed request") + " took less time than its own bytes and arithmetic, alone on the devices; the worst: " +
 			figure.Name + " is " + figure.Found + " where " + figure.Against[len("at least "):] + " are needed"
 	}
-	return figure, above
+	return figure, above, worst
+}
+
+// alone asks for one request with the devices to itself.
+func alone(h roofline.Held, isl, osl, cached int64) roofline.Held {
+	for _, q := range []*roofline.Query{&h.Decode, &h.Prefill} {
+		q.Batch, q.Concurrency = 1, 1
+		q.ISL, q.OSL, q.Cached = isl, osl, cached
+	}
+	h.Decode.Context = int64(h.Decode.MeanContext(isl+1, isl+osl-1))
+	h.Cached, h.Asked = &cached, osl
+	return h
 }
 
 // hitsAreZero says that the server's own counter saw no cached token over the row.
@@ -161,80 +235,70 @@ func (in *Input) hitsAreZero() bool {
 	return hits != nil && *hits == 0
 }
 
-// query is the row's own point: batch by Little's law, rounded down, and the mean
-// context. Rounding down lowers the roof's time, so it never fails a row unjustly.
-func query(in *Input) (q roofline.Query, replicas int64, why string) {
-	was, f, w := in.Report.AsItWas, &in.Row.Figures, &in.Row.Workload
-	if q, replicas, why = was.Recipe.Roof(&was.Model, &was.Target); why != "" {
-		return q, 0, why
+// held is the row's own point, against which its figures are held: batch by Little's law,
+// rounded down, and the mean context. Rounding down lowers the roof's time, so it never
+// fails a row unjustly.
+func (in *Input) held() (h roofline.Held, step row.Step, why string) {
+	was, w := in.Report.AsItWas, &in.Row.Workload
+	h.Apart = was.Recipe.Apart()
+	if in.Row.Figures.TPOT == nil {
+		h.Decode, h.Decoding, why = was.Recipe.Roof(&was.Model, &was.Target)
+		h.Decode.Batch = 1
+	} else {
+		step, why = was.Step(in.Row)
+		h.Decode, h.Decoding, h.Drafted = step.Query, step.Replicas, step.Drafted
+		if step.Drafted > 0 {
+			h.Yielded = step.Yielded
+		}
 	}
-	batch := 1.0
-	if f.TPOT != nil {
-		batch = *f.OutputTokPerSec * *f.TPOT.P50 / 1000 / float64(replicas)
+	if why != "" {
+		return h, step, why
 	}
-	q.Batch, q.Context = max(1, int64(batch)), w.ISL+w.OSL/2
-	q.ISL, q.OSL, q.Concurrency = w.ISL, w.OSL, q.Batch
-	if c := &in.Row.Counts; c.CachedTokens != nil && c.Completed > 0 {
+	if h.Prefill, h.Filling, why = was.Recipe.PrefillRoof(&was.Model, &was.Target); why != "" {
+		return h, step, why
+	}
+	h.Asked = w.OSL
+	c := &in.Row.Counts
+	if c.OSL != nil && c.TokensFrom != row.TokensClient {
+		h.Output = c.OSL.Max
+	}
+	isl, osl, cached := w.ISL, w.OSL, int64(0)
+	if c.CachedTokens != nil && c.Completed > 0 {
 		// Of the least prefill that any request can have had: the mean, rounded up.
-		q.Cached = min((*c.CachedTokens+c.Completed-1)/c.Completed, w.ISL-1)
+		cached = min((*c.CachedTokens+c.Completed-1)/c.Completed, w.ISL-1)
+		h.Cached = &cached
 	}
 	if w.Lengths != nil || w.Prompts.Kind != row.PromptsRandom {
-		leastOf(in, &q)
+		isl, osl = in.least()
+		cached = 0
+		h.Decode.Context = isl
+		h.Asked = 0
 	}
-	return q, replicas, ""
+	for _, q := range []*roofline.Query{&h.Decode, &h.Prefill} {
+		q.ISL, q.OSL, q.Cached, q.Concurrency = isl, osl, cached, h.Decode.Batch
+	}
+	h.Prefill.Batch = 1
+	return h, step, ""
 }
 
-// leastOf takes for requests of many lengths the least that any of them can have needed:
-// each is held by itself besides.
-func leastOf(in *Input, q *roofline.Query) {
+// least takes for requests of many lengths the least that any of them can have needed:
+// of prompts what no cache served. Each is held by itself besides.
+func (in *Input) least() (isl, osl int64) {
+	isl, osl = in.Row.Workload.ISL, in.Row.Workload.OSL
 	for i, s := range in.timed() {
-		isl, cached := promptTokens(s, &in.Row.Workload), int64(0)
-		osl, why := s.OutputTokens()
+		n, cached := promptTokens(s, &in.Row.Workload), int64(0)
+		out, why := s.OutputTokens()
 		if why != "" {
-			osl = 1
+			out = 1
 		}
 		if s.Cached != nil {
 			cached = max(0, *s.Cached)
 		}
-		uncached := max(1, isl-cached)
+		uncached := max(1, n-cached)
 		if i == 0 {
-			q.ISL, q.OSL, q.Cached = uncached, osl, 0
+			isl, osl = uncached, max(1, out)
 		}
-		q.ISL, q.OSL = min(q.ISL, uncached), max(1, min(q.OSL, osl))
+		isl, osl = min(isl, uncached), max(1, min(osl, out))
 	}
-	q.Context, q.Cached = q.ISL, 0
-}
-
-// acceptance is how many tokens a step brings: 1 without speculation.
-func acceptance(in *Input) (float64, string) {
-	spec := in.Row.Server.Spec
-	if spec != nil && spec.Drafts > 0 {
-		return 1 + float64(spec.Accepted)/float64(spec.Drafts), ""
-	}
-	if in.Report.AsItWas.Recipe.Speculation != nil {
-		return 0, "the draft counters: how many tokens a step accepts is unknown"
-	}
-	return 1, ""
-}
-
-// causes names what could explain a row above the roof, each with what was seen.
-func causes(in *Input, accepted float64) string {
-	recipe := &in.Report.AsItWas.Recipe
-	text := "Causes tried: speculation, "
-	if accepted > 1 {
-		text += number(accepted) + " tokens a step"
-	} else {
-		text += "none seen"
-	}
-	text += "; prefix cache, "
-	if c := in.Row.Counts.CachedTokens; c != nil {
-		text += count(*c, "cached token")
-	} else {
-		text += "no hit counted"
-	}
-	dtype := recipe.Weights.Dtype
-	if dtype == "" {
-		dtype = "of the model's first format"
-	}
-	return text + "; weights, " + dtype + " by the recipe; devices, " + count(recipe.GPUs(), "GPU") + " by the recipe"
+	return isl, osl
 }

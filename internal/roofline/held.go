@@ -1,5 +1,7 @@
 package roofline
 
+import "math"
+
 // Figures that stand against a hard roof.
 const (
 	HeldTPOT = "tpot_ms"      // against the decode step
@@ -17,6 +19,18 @@ type Held struct {
 	Apart    bool    // the two run on devices of their own
 	Decoding int64   // replicas that decode
 	Filling  int64   // replicas that take prompts in
+
+	Drafted float64 // tokens drafted a step on average; 0: as the question has it
+	Yielded float64 // tokens that a step brings, as counted; 0: no draft was counted
+	Cached  *int64  // prompt tokens of a request that a cache served, as counted; nil: not counted
+	Asked   int64   // output tokens of a request, as asked for
+	Output  int64   // as the server counted; 0: not counted
+	Offered int64   // requests in flight, as offered; 0 unknown
+	E2EMS   float64 // mean time of a request; 0 unknown
+
+	// Set where a cause is tried.
+	bandwidth float64 // bytes a second of one device; 0: as published
+	headless  bool    // the head is not read
 }
 
 // Roof is the figure's hard roof in the figure's own unit: the least time, or the highest
@@ -76,4 +90,27 @@ func (h *Held) rate() float64 {
 	return roof
 }
 
-func (h *Held) pack(q Query) []float64 { return Pack(q) }
+func (h *Held) pack(q Query) []float64 {
+	in := Pack(q)
+	if h.Drafted > 0 && q.Gamma > 0 {
+		in[SlotGamma], in[SlotAccepted] = h.Drafted, h.Yielded
+	}
+	if h.headless {
+		in[SlotHeadBytes], in[SlotHeadParams] = 0, 0
+	}
+	if h.bandwidth > 0 {
+		in[SlotBandwidth] = h.bandwidth
+	}
+	return in
+}
+
+// passes says whether the figure is beyond a roof.
+func (h *Held) passes(roof float64) bool {
+	if h.Figure == HeldRate {
+		return h.Value > roof
+	}
+	return h.Value < roof
+}
+
+// finite says whether a roof is a figure.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -184,5 +184,8 @@ func ceil(v float64) int64 {
 func (s *Step) Packed() []float64 {
 	in := roofline.Pack(s.Query)
 	in[roofline.SlotBatch], in[roofline.SlotContext] = s.Batch, s.Context
+	if s.Drafted > 0 {
+		in[roofline.SlotGamma], in[roofline.SlotAccepted] = s.Drafted, s.Yielded
+	}
 	return in
 }

@@ -36,16 +36,14 @@ func (e *engine) prefill(tokens int64) int64 {
 	return e.prefills[tokens]
 }
 
+// ceiling asks for so many sequences that part evenly over the recipe's replicas.
 func (e *engine) ceiling(batch, isl int64) roofline.Answer {
 	was := e.o.AsItWas
-	pool := was.Recipe.Pools[0]
-	replicas := pool.Count * pool.DP
-	batch = (batch + replicas - 1) / replicas
-	return roofline.Ceiling(roofline.Query{
-		Model: &was.Model, Target: &was.Target, WeightDtype: was.Recipe.Weights.Dtype, KVDtype: was.Recipe.KVDtype,
-		Batch: batch, Context: isl + e.osl/2, ISL: isl, OSL: e.osl, Concurrency: batch,
-		TP: pool.TP, PP: pool.PP, NoMulticast: was.Recipe.MulticastOff(),
-	})
+	q, replicas, _ := was.Recipe.Roof(&was.Model, &was.Target)
+	replicas = max(replicas, 1)
+	q.Batch = (batch + replicas - 1) / replicas
+	q.Context, q.ISL, q.OSL, q.Concurrency = isl+e.osl/2, isl, e.osl, q.Batch
+	return roofline.Ceiling(q)
 }
 
 // step is a decode step of the batch, ±3%.
