@@ -4,6 +4,16 @@
 //	Config(data, name) (*roofline.Model, []Problem)
 //	    a Hugging Face config.json: the architecture, the format in which its weights are
 //	    stored, the cache formats
+//	GGUF(name, files...) (*Header, []Problem)
+//	    the header of a GGUF file, or of all parts of one: exact bytes by part, parameters,
+//	    the dominant format, and the model that its metadata describe
+//	Safetensors(files...) (*Header, []Problem)
+//	    the headers of safetensors files, one or the shards of one checkpoint: exact bytes
+//	    by part, parameters with packs undone, the dominant format
+//	Shards(index) ([]string, []Problem)
+//	    the files that a model.safetensors.index.json names, for Safetensors
+//	header.Settle(model, problems) []Problem
+//	    puts the tensors' own bytes and format in place of what config.json says of them
 //
 // Nothing is guessed. A model type that is not known, a key that may change the cost and
 // is not understood, a size that no model has: each is a Problem with its path, all at

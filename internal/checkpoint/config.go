@@ -13,6 +13,8 @@ import (
 // Config reads a Hugging Face config.json. The model is called name, or, where that is
 // "", what the file calls itself. Its weights list the one format that the file states;
 // what it says and how it was read stand in Sources ("architecture", "weights", "kv").
+// With problems the model is not to be used, unless all are of Bytes and a Header settles
+// them.
 func Config(data []byte, name string) (*roofline.Model, []Problem) {
 	p := &problems{}
 	root, ok := readTree(data, p)
@@ -49,11 +51,8 @@ func Config(data []byte, name string) (*roofline.Model, []Problem) {
 	if d.object != top {
 		top.rest()
 	}
-	if len(p.list) > 0 {
-		return m, p.told()
-	}
 	m.Sources["architecture"] = strings.Join(append([]string{"config.json, model_type " + d.family}, d.notes...), "; ")
-	return m, nil
+	return m, p.told()
 }
 
 // decoder reads the part of a config.json that describes the language model.
