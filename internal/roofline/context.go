@@ -10,6 +10,7 @@ import "slices"
 // pass the mean of the steps'.
 func (q Query) MeanContext(first, last int64) float64 {
 	mean := float64(first+last) / 2
+	q = q.sound()
 	ends := q.bends(first, last)
 	if len(ends) == 1 {
 		return mean

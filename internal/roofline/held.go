@@ -91,7 +91,7 @@ func (h *Held) rate() float64 {
 }
 
 func (h *Held) pack(q Query) []float64 {
-	in := Pack(q)
+	in := Pack(q.sound())
 	if h.Drafted > 0 && q.Gamma > 0 {
 		in[SlotGamma], in[SlotAccepted] = h.Drafted, h.Yielded
 	}
@@ -102,6 +102,14 @@ func (h *Held) pack(q Query) []float64 {
 		in[SlotBandwidth] = h.bandwidth
 	}
 	return in
+}
+
+// sound is the question without a model that nothing could be computed of.
+func (q Query) sound() Query {
+	if q.Model != nil && len(architectureFaults(&q.Model.Architecture)) > 0 {
+		q.Model = nil
+	}
+	return q
 }
 
 // passes says whether the figure is beyond a roof.
