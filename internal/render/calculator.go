@@ -24,6 +24,7 @@ type calculator struct {
 	Figures []calculated
 	Built   []builtCeiling
 	Reasons []dash
+	Listed  *deviceTable
 	Data    calculatorData
 }
 
@@ -143,6 +144,7 @@ func newCalculator(models map[string]*roofline.Model, targets map[string]*roofli
 		}
 		v.Data.Targets[id] = calculatorTarget{half, compute}
 	}
+	v.Listed = newDeviceTable(targets)
 	if len(ids) > 0 && len(single) > 0 {
 		v.example(models, targets, ids, single)
 		v.results(models, targets, ids, single)
