@@ -320,8 +320,8 @@ func ranking(rank, passes, others int) string {
 	return said + "; " + format.Count(int64(passes+others)) + format.NBSP + "more, " + how + ", " + verb + " on the recipe pages"
 }
 
-// serving lists the catalogue's models with how many of their recipes have a published
-// row, the most covered first.
+// serving lists the catalogue's models that have recipes, with how many of them have a
+// published row, the most covered first.
 func (s *site) serving(w *world) []modelCoverage {
 	type of struct {
 		modelCoverage
@@ -336,10 +336,10 @@ func (s *site) serving(w *world) []modelCoverage {
 				n++
 			}
 		}
-		covered := fmt.Sprintf("%d of %s measured", n, format.Plural(total, "recipe", "recipes"))
 		if total == 0 {
-			covered = "no recipe yet"
+			continue
 		}
+		covered := fmt.Sprintf("%d of %s measured", n, format.Plural(total, "recipe", "recipes"))
 		all = append(all, of{modelCoverage{s.modelTitle(w, id), "recipes/" + id + "/", covered}, n})
 	}
 	slices.SortFunc(all, func(a, b of) int { return cmp.Or(cmp.Compare(b.measured, a.measured), cmp.Compare(a.Name, b.Name)) })

@@ -103,6 +103,7 @@ func (l *links) check(files map[string]int64) []string {
 	problems := slices.Clone(l.problems)
 	for want, from := range l.wanted {
 		address, id, anchored := strings.Cut(want, "#")
+		address, _, _ = strings.Cut(address, "?") // the page's own script reads what is asked
 		ids, isPage := l.ids[address]
 		_, isFile := files[address]
 		switch {

@@ -37,15 +37,18 @@ func (s *site) titleOf(m *measured) string {
 	return m.modelName() + " · " + m.targetName() + " · " + s.strategyName(m.Key.Strategy)
 }
 
-// recipesView lists the models.
+// recipesView lists the models: those with a recipe, and those of which only the roofs
+// are known.
 type recipesView struct {
 	Models []modelLine
+	Known  []modelLine
 }
 
 type modelLine struct {
 	Name, Address, Facts string
 	Recipes, Rows        string
 	Measured             string
+	Calculator           string // its address with the model chosen
 }
 
 // writeRecipes writes the list of models and one page a model.
@@ -70,7 +73,12 @@ func (s *site) writeRecipes(w *world, compared []tradeoff.Measured) error {
 		line.Recipes = format.Count(int64(len(recipes)))
 		line.Rows = format.Count(int64(len(rows)))
 		line.Measured = cmp.Or(newest(rows), "—")
-		v.Models = append(v.Models, line)
+		if len(recipes) > 0 {
+			v.Models = append(v.Models, line)
+		} else {
+			line.Calculator = calculatorOf(id)
+			v.Known = append(v.Known, line)
+		}
 		if err := s.writeModel(w, id, recipes, compared); err != nil {
 			return err
 		}
@@ -80,6 +88,9 @@ func (s *site) writeRecipes(w *world, compared []tradeoff.Measured) error {
 		Description: "Pick a model, then a verified cell in its coverage matrix. We publish measured numbers only.", Main: v,
 	})
 }
+
+// calculatorOf is the calculator's address with a model chosen.
+func calculatorOf(id string) string { return "roofline/?model=" + id }
 
 // modelFacts is a model in one line.
 func modelFacts(m *roofline.Model) string {
@@ -137,6 +148,7 @@ type modelView struct {
 	Compare      []compareView
 	Recipes      []recipeView
 	NoRecipe     bool
+	Calculator   string // its address with the model chosen
 }
 
 type strategyHead struct{ Name, For string }
@@ -195,7 +207,7 @@ type tableRow struct {
 }
 
 func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []tradeoff.Measured) error {
-	v := &modelView{Name: s.modelTitle(w, id), NoRecipe: len(recipes) == 0}
+	v := &modelView{Name: s.modelTitle(w, id), NoRecipe: len(recipes) == 0, Calculator: calculatorOf(id)}
 	m := w.catalog.Models[id]
 	if m != nil {
 		v.Facts = modelFacts(m)
@@ -226,9 +238,13 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 	for _, r := range recipes {
 		v.Recipes = append(v.Recipes, s.recipe(w, r))
 	}
+	about := "how to run it, what is measured on which device, and what is missing"
+	if v.NoRecipe {
+		about = "what it is made of, and what hardware allows"
+	}
 	return s.write(&page{
 		Address: "recipes/" + id + "/", Kind: "model", Section: "recipes/", Title: v.Name,
-		Description: v.Name + ": how to run it, what is measured on which device, and what is missing. " + v.Facts, Main: v,
+		Description: v.Name + ": " + about + ". " + v.Facts, Main: v,
 	})
 }
 
@@ -298,41 +314,11 @@ func most(rows []*measured, pick func(*measured) estimate) *measured {
 	return best
 }
 
-func architectureFacts(m *roofline.Model) []fact {
-	a := &m.Architecture
-	layers := int64(0)
-	var attention, ffn []string
-	for _, l := range a.Layers {
-		layers += l.Count
-		attention = append(attention, fmt.Sprintf("%s, %d query and %d KV heads of %d", strings.ToUpper(l.Attention.Kind), l.Attention.Heads, l.Attention.KVHeads, l.Attention.HeadDim))
-		ffn = append(ffn, l.FFN.Kind+" "+format.Count(l.FFN.Width))
-	}
-	head := "head not tied"
-	if a.TiedHead {
-		head = "head tied to the embedding"
-	}
-	c := roofline.Ceiling(roofline.Query{Model: m})
-	facts := []fact{
-		{Name: "Layers", Text: fmt.Sprintf("%s, hidden %s, FFN %s", format.Count(layers), format.Count(a.Hidden), strings.Join(slices.Compact(ffn), "; "))},
-		{Name: "Attention", Text: strings.Join(slices.Compact(attention), "; ")},
-		{Name: "Vocabulary", Text: format.Count(a.Vocabulary) + ", " + head},
-		{Name: "Context", Text: format.Plural(int(a.MaxContext), "token", "tokens")},
-		{Name: "Read a token", Text: format.Billions(m.Params().Read) + " parameters"},
-	}
-	if kv := c.KVBytesPerToken; kv != nil {
-		facts = append(facts, fact{Name: "KV a token", Text: format.Bytes(*kv) + " at bf16"})
-	}
-	if len(m.Repositories) > 0 {
-		facts = append(facts, fact{Name: "Repositories", Text: strings.Join(m.Repositories, ", ")})
-	}
-	return facts
-}
-
 // sources say where the catalogue's facts about a model come from.
 func sources(m *roofline.Model) []fact {
 	var facts []fact
 	for _, name := range slices.Sorted(maps.Keys(m.Sources)) {
-		label := capital(name)
+		label := capital(strings.ReplaceAll(name, "_", " "))
 		if name == "kv" {
 			label = "KV"
 		}

@@ -353,6 +353,33 @@ func TestASiteWithoutRowsPointsToTheFirstGap(t *testing.T) {
 	}
 }
 
+// A model that nobody launched stands apart from those with recipes: its page says what it
+// is and leads to its roofs, without a table of nothing; the home page leaves it out.
+func TestAModelWithoutARecipeLeadsToItsRoofs(t *testing.T) {
+	root := newRoot(t)
+	model := read(t, root, "data/models/qwen3-8b.yaml")
+	write(t, root, "data/models/nobody-1b.yaml", strings.Replace(model, "name: Qwen3 8B", "name: Nobody 1B", 1))
+	out, _, err := build(t, root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := read(t, out, "recipes/index.html")
+	measured, known, ok := strings.Cut(list, "Roofs only")
+	if !ok || strings.Contains(measured, "Nobody 1B") || !strings.Contains(known, "Nobody 1B") || strings.Contains(known, "Llama 3.1 8B") ||
+		!strings.Contains(known, "roofline/?model=nobody-1b") {
+		t.Errorf("the list of models does not tell those without a recipe apart:\n%s", known)
+	}
+	page := read(t, out, "recipes/nobody-1b/index.html")
+	for _, want := range []string{"No recipe yet", "roofline/?model=nobody-1b", "GQA, 32 query and 8 KV heads of 128"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the model's page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "Coverage") || strings.Contains(read(t, out, "index.html"), "Nobody 1B") {
+		t.Error("what does not exist is shown as a table, or on the home page")
+	}
+}
+
 // A withdrawn row keeps its page and its figures and leaves every ranking.
 func TestWithdrawnRowsStayAndLeaveTheRankings(t *testing.T) {
 	root := newRoot(t)
