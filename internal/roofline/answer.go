@@ -10,23 +10,19 @@ func Ceiling(q Query) Answer {
 		q.TP = 1 // the model's own sizes need no device
 	}
 	a := Answer{Missing: reasons(q)}
-	var in []float64
-	if q.Model == nil || len(architectureFaults(&q.Model.Architecture)) == 0 {
-		in = Pack(q)
-	} else {
-		bare := q
-		bare.Model = nil
-		in = Pack(bare)
-	}
+	in := Pack(q)
 	out := CeilingPacked(in)
-	if q.Model != nil {
+	if q.Model != nil && a.Missing["total_params"] == "" {
 		p := q.Model.Params()
 		a.TotalParams, a.ReadParams, a.MTPParams = p.Total, p.Read, p.MTP
 		a.Conventions = conventions(q)
 	}
 	a.Sources = sources(q)
 	told := func(name string, slot int) *float64 {
-		if a.Missing[name] != "" || math.IsNaN(out[slot]) {
+		if a.Missing[name] == "" && math.IsNaN(out[slot]) {
+			a.Missing[name] = firstFault(q)
+		}
+		if a.Missing[name] != "" {
 			return nil
 		}
 		v := out[slot]
@@ -81,6 +77,15 @@ func partsOf(in, out []float64) *Parts {
 		p.Distinct = &Pair{distinctHard(in), out[OutDistinctExpected]}
 	}
 	return p
+}
+
+// firstFault is why a figure is lacking that nothing speaks of by name: what is wrong
+// with the question as a whole.
+func firstFault(q Query) string {
+	for _, f := range faults(q) {
+		return f.reason
+	}
+	return "not computed"
 }
 
 // distinctHard is the least number of experts that a step reads of a layer that has some.

@@ -152,7 +152,8 @@ func kind(in []float64, i int) []float64 {
 	return in[at : at+KindSlots]
 }
 
-// Pack reduces a query, filled, to numbers.
+// Pack reduces a query, filled, to numbers. Of an architecture that no model can have, it
+// knows none.
 func Pack(q Query) []float64 {
 	q = q.Filled()
 	in := make([]float64, HeadSlots, HeadSlots+4*KindSlots)
@@ -181,7 +182,7 @@ func Pack(q Query) []float64 {
 	if q.Target != nil {
 		packTarget(in, q)
 	}
-	if q.Model != nil {
+	if q.Model != nil && len(architectureFaults(&q.Model.Architecture)) == 0 {
 		in = packModel(in, q)
 	}
 	return in

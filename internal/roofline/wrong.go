@@ -2,6 +2,7 @@ package roofline
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -54,18 +55,28 @@ func faults(q Query) []fault {
 	var list []fault
 	wrong := func(reason string, figures ...string) { list = append(list, fault{reason, figures, true}) }
 	unknown := func(reason string, figures ...string) { list = append(list, fault{reason, figures, false}) }
+	sound := q.Model != nil
 	if q.Model == nil {
 		unknown("no model", append(append([]string{"read_params", "total_params"}, bytes...), all...)...)
 	} else {
 		for _, f := range architectureFaults(&q.Model.Architecture) {
-			wrong(f, append(append([]string{}, bytes...), all...)...)
+			sound = false
+			wrong(f, append(append([]string{"read_params", "total_params"}, bytes...), all...)...)
 		}
 	}
 	if q.Target == nil {
 		unknown("no target", append(append([]string{}, timed...), "fits", "max_concurrency")...)
+	} else {
+		for _, f := range q.Target.faults() {
+			wrong(f, all...)
+		}
 	}
 	f, weightKnown := formatOf(q.WeightDtype)
-	if !weightKnown && (q.Model != nil || q.WeightDtype != "") {
+	switch {
+	case weightKnown || q.Model == nil && q.WeightDtype == "":
+	case q.WeightDtype == "":
+		unknown("no weight format is known for "+q.Model.Name, append([]string{"weight_bytes"}, all...)...)
+	default:
 		wrong(unknownDtype("weight", q.WeightDtype, WeightDtypes()), append([]string{"weight_bytes"}, all...)...)
 	}
 	kv, kvKnown := kvFormatOf(q.KVDtype)
@@ -80,8 +91,10 @@ func faults(q Query) []fault {
 	if q.Model == nil || q.Target == nil {
 		return list
 	}
-	if r := layout(q); r != "" {
-		wrong(r, all...)
+	if sound {
+		if r := layout(q); r != "" {
+			wrong(r, all...)
+		}
 	}
 	if limit := q.Model.Architecture.MaxContext; limit > 0 {
 		if q.Context > limit {
@@ -143,7 +156,11 @@ func countFaults(q Query, all []string) []fault {
 		}
 	}
 	if q.Cached != 0 && (q.Cached < 0 || q.Cached >= q.ISL) {
-		wrong("cached "+itoa(q.Cached)+" of a prompt of "+itoa(q.ISL)+": at least one token is computed", "prefill_ms", "serving")
+		figures := []string{"prefill_ms", "serving"}
+		if q.Cached < 0 || q.Cached > mostCount {
+			figures = all
+		}
+		wrong("cached "+itoa(q.Cached)+" of a prompt of "+itoa(q.ISL)+": at least one token is computed", figures...)
 	}
 	if !(q.Acceptance >= 0 && q.Acceptance <= 1) {
 		wrong("acceptance "+number(q.Acceptance)+": the chance of a drafted token is 0 to 1", timed...)
@@ -166,6 +183,37 @@ func countFaults(q Query, all []string) []fault {
 
 // number writes what was asked for as it was, even if it is no number.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// faults lists what no device can have. The readers of files say it with its place; this
+// keeps a device of one's own from being asked about nonsense.
+func (t *Target) faults() []string {
+	const greatest = 1e12
+	var list []string
+	check := func(name string, d Decimal) {
+		if v, ok := d.Float(); d != "" && (!ok || !(v > 0 && v <= greatest)) {
+			list = append(list, "target: "+name+" "+string(d)+": want a number above 0, at most "+number(greatest))
+		}
+	}
+	if t.Count < 1 || t.Count > mostCount {
+		list = append(list, "target: count "+itoa(t.Count)+": want 1 to "+itoa(mostCount)+" devices")
+	}
+	if t.MemoryBytes < 0 {
+		list = append(list, "target: memory_bytes "+itoa(t.MemoryBytes)+": want a number above 0, or 0 where unknown")
+	}
+	check("memory_gb", t.MemoryGB)
+	check("bandwidth_gb_s", t.BandwidthGBs)
+	check("link_gb_s", t.LinkGBs)
+	check("link_peer_gb_s", t.LinkPeerGBs)
+	types := make([]string, 0, len(t.PeakTFLOPs))
+	for name := range t.PeakTFLOPs {
+		types = append(types, name)
+	}
+	slices.Sort(types)
+	for _, name := range types {
+		check("peak_tflops."+name, t.PeakTFLOPs[name])
+	}
+	return list
+}
 
 // linkMissing says whether devices must add up over links whose speed nobody states.
 func (t *Target) linkMissing(q Query) bool {

@@ -1,6 +1,9 @@
 package rooftest
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Float draws a float64 of any kind: none, infinite, negative, huge, tiny, or of bits at
 // random.
@@ -16,4 +19,22 @@ func (r Random) Float() float64 {
 		return math.Float64frombits(r.Uint64())
 	}
 	return r.NormFloat64() * 1000
+}
+
+// Bytes are numbers as a WebAssembly memory holds them.
+func Bytes(values []float64) []byte {
+	b := make([]byte, 0, 8*len(values))
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+// Floats reads them back, and leaves out what is no whole number of them.
+func Floats(b []byte) []float64 {
+	values := make([]float64, len(b)/8)
+	for i := range values {
+		values[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return values
 }
