@@ -400,6 +400,10 @@ func FuzzLoad(f *testing.F) {
 		if len(problems) == 0 {
 			t.Error("one file cannot be model, target, strategy and recipe")
 		}
+		own, more := TargetFile("own.yaml", b)
+		if (own == nil) != (len(more) > 0) {
+			t.Errorf("%+v with %v", own, more)
+		}
 		if m := c.Models["m"]; m != nil {
 			roofline.Ceiling(roofline.Query{Model: m, Target: c.Targets["t"]})
 		}
