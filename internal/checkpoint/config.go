@@ -85,6 +85,8 @@ var wrappers = map[string]string{
 	"kimi_k25":     "kimi_k2",
 	"qwen3_vl":     "qwen3",
 	"qwen3_vl_moe": "qwen3_moe",
+	"qwen3_5":      "qwen3_5_text",
+	"qwen3_5_moe":  "qwen3_5_moe_text",
 }
 
 // Types lists the model types that Config reads.
@@ -138,7 +140,11 @@ func (d *decoder) readArchitecture() {
 		d.a.Vocabulary = d.countOr("vocab_size", mostWidth, d.rules.vocabulary)
 	}
 	d.a.MaxContext = d.countOr("max_position_embeddings", mostContext, d.rules.context)
-	d.depth = d.count("num_hidden_layers", mostLayers)
+	if v := d.get("layers_block_type"); v != nil && v.kind == '[' && !d.has("num_hidden_layers") {
+		d.depth = min(int64(len(v.values)), mostLayers)
+	} else {
+		d.depth = d.count("num_hidden_layers", mostLayers)
+	}
 	d.a.TiedHead = d.flagOr("tie_word_embeddings", d.rules.tied)
 	d.rules.layers(d)
 	if size := roughParams(&d.a); size > mostParams {

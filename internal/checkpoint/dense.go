@@ -35,6 +35,15 @@ var families = map[string]family{
 	"kimi_k2":      {layers: latentMoE},
 	"deepseek_v32": {layers: sparseLatentMoE},
 	"glm_moe_dsa":  {layers: sparseLatentMoE},
+
+	"lfm2":             {layers: lfm2, tied: true},
+	"lfm2_moe":         {layers: lfm2MoE, tied: true},
+	"qwen3_next":       {layers: qwen3Next},
+	"qwen3_5_text":     {layers: qwen35},
+	"qwen3_5_moe_text": {layers: qwen3Next},
+	"nemotron_h":       {layers: nemotronH},
+	"granitemoehybrid": {layers: graniteHybrid},
+	"mamba2":           {layers: mamba2},
 }
 
 // heads reads grouped-query attention: as many key-value heads as heads where the file

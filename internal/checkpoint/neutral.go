@@ -45,7 +45,7 @@ var neutral = set(
 	"moe_router_dtype", "use_grouped_topk", "router_dtype",
 
 	// drafting, which shares what is already counted
-	"index_share_for_mtp_iteration", "mtp_use_dedicated_embeddings_for_draft",
+	"index_share_for_mtp_iteration",
 
 	// towers beside the language model, which a text token does not pass
 	"vision_config", "audio_config", "img_token_compression_config", "image_grid_pinpoints", "vision_feature_layer",
@@ -55,7 +55,11 @@ var neutral = set(
 
 	// how Mamba's blocks are computed
 	"time_step_floor", "time_step_limit", "time_step_max", "time_step_min", "time_step_rank", "num_logits_to_keep",
-	"moe_shared_expert_overlap", "mamba_chunk_size", "chunk_size", "rms_norm",
+	"moe_shared_expert_overlap", "output_gate_type", "mamba_chunk_size", "chunk_size", "rms_norm",
+
+	// how LFM2 was begun
+	"block_mlp_init_scale", "block_out_init_scale", "block_norm_eps", "block_use_xavier_init", "conv_use_xavier_init",
+	"use_pos_enc",
 
 	// sampling and output, which every older config.json carries
 	"bad_words_ids", "begin_suppress_tokens", "suppress_tokens", "diversity_penalty", "do_sample", "early_stopping",
