@@ -221,25 +221,18 @@ func (s *sweep) likelyRecipe(r *row.Receipt) string {
 	return cmp.Or(model, "MODEL") + "/" + cmp.Or(s.cat.TargetOf(used[0].Name, int64(len(used))), "TARGET") + "/STRATEGY/" + cmp.Or(s.srv.engine, "ENGINE")
 }
 
-// ofRoof is the hard floor of a decode step in percent of the measured TPOT, at the
-// mean batch of a replica that the rate implies and half the output in the cache; nil
-// where recipe, figure or ceiling is missing.
+// ofRoof is the hard floor of a token in percent of the measured TPOT, at the row's own
+// batch and context; nil where recipe, figure or ceiling is missing.
 func ofRoof(a *row.AsItWas, r *row.Row) *float64 {
-	if a == nil || r.Figures.TPOT == nil || r.Figures.TPOT.P50 == nil || r.Figures.OutputTokPerSec == nil {
+	if a == nil {
 		return nil
 	}
-	q, replicas, why := a.Recipe.Roof(&a.Model, &a.Target)
-	if why != "" {
+	step, why := a.Step(r)
+	if why != "" || roofline.Ceiling(step.Query).DecodeStepMS == nil {
 		return nil
 	}
-	tpot := *r.Figures.TPOT.P50
-	batch := *r.Figures.OutputTokPerSec * tpot / 1000 / float64(replicas)
-	q.Batch, q.Context = max(1, int64(batch)), r.Workload.ISL+r.Workload.OSL/2
-	answer := roofline.Ceiling(q)
-	if answer.DecodeStepMS == nil {
-		return nil
-	}
-	percent := 100 * answer.DecodeStepMS.Hard / tpot
+	held := roofline.Held{Figure: roofline.HeldTPOT, Value: step.TPOT, Decode: step.Query, Drafted: step.Drafted, Yielded: step.Yielded}
+	percent := 100 * held.Share()
 	return &percent
 }
 
