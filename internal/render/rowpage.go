@@ -226,12 +226,7 @@ func (s *site) olderRecipe(m *measured) bool {
 		}
 	}
 	if target, ok := s.today.Target(m.Key.Target); ok {
-		a, b := *target, was.Target
-		a.Sources, b.Sources = nil, nil
-		// What somebody measured of the device bounds nothing either.
-		a.MeasuredCopyGBs, b.MeasuredCopyGBs = "", ""
-		a.MeasuredAllReduceGBs, b.MeasuredAllReduceGBs = nil, nil
-		return differ(a, b)
+		return differ(bounds(*target, &was.Target), bounds(was.Target, &was.Target))
 	}
 	return false
 }

@@ -67,7 +67,7 @@ func TestDeviceTable(t *testing.T) {
 			t.Errorf("%s: %q stands in none of %+v", want.id, want.source, r.Sources)
 		}
 	}
-	if want := "Gaudi 3, at 459\u00a0TFLOP/s; for "; !strings.Contains(table.Note, want) {
+	if want := "Gaudi 3, at 459\u00a0TFLOP/s; for TPU7x, TPU v6e, TPU v5e no rate of fp16 is stated."; !strings.Contains(table.Note, want) {
 		t.Errorf("%s: want %q", table.Note, want)
 	}
 }
@@ -79,5 +79,36 @@ func TestDeviceTableWithoutDashes(t *testing.T) {
 	table := newDeviceTable(map[string]*roofline.Target{"a": whole})
 	if len(table.Reasons) != 0 || table.Note != "fp16 computes at the rate of bf16." {
 		t.Errorf("%+v, %s", table.Reasons, table.Note)
+	}
+}
+
+// A row's target is another one where a figure that bounds the row has changed, and not
+// where one was added or found elsewhere.
+func TestWhatOfATargetBoundsARow(t *testing.T) {
+	then := roofline.Target{Name: "A", Device: "a", Count: 1, BandwidthGBs: "4800", MemoryBytes: 5, MaxMemoryClockMHz: 3201,
+		PeakTFLOPs: map[string]roofline.Decimal{"bf16": "989", "fp8": "1979"}, Sources: map[string]string{"bandwidth_gb_s": "x"}}
+	for _, c := range []struct {
+		name   string
+		change func(*roofline.Target)
+		older  bool
+	}{
+		{"nothing", func(*roofline.Target) {}, false},
+		{"a source", func(d *roofline.Target) { d.Sources = map[string]string{"bandwidth_gb_s": "y"} }, false},
+		{"a name of the device", func(d *roofline.Target) { d.Also = []string{"b"} }, false},
+		{"a measurement", func(d *roofline.Target) { d.MeasuredCopyGBs = "4290" }, false},
+		{"bus and cache", func(d *roofline.Target) { d.MemoryBusBits, d.CacheBytes = 6144, 50<<20 }, false},
+		{"a peak added", func(d *roofline.Target) { d.PeakTFLOPs["fp16"] = "989" }, false},
+		{"a peak changed", func(d *roofline.Target) { d.PeakTFLOPs["bf16"] = "990" }, true},
+		{"a peak dropped", func(d *roofline.Target) { delete(d.PeakTFLOPs, "fp8") }, true},
+		{"bandwidth", func(d *roofline.Target) { d.BandwidthGBs = "4917" }, true},
+		{"clock", func(d *roofline.Target) { d.MaxMemoryClockMHz = 3200 }, true},
+		{"links", func(d *roofline.Target) { d.LinkGBs = "450" }, true},
+	} {
+		now := then
+		now.PeakTFLOPs = maps.Clone(then.PeakTFLOPs)
+		c.change(&now)
+		if got := differ(bounds(now, &then), bounds(then, &then)); got != c.older {
+			t.Errorf("%s: another target %v", c.name, got)
+		}
 	}
 }
