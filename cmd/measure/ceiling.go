@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"rowproof/internal/checkpoint"
 	"rowproof/internal/roofline"
 )
 
@@ -32,7 +35,8 @@ type ceilingCall struct {
 
 	query      roofline.Query
 	json, list bool
-	changed    func(flag string) bool
+	header     *checkpoint.Header // of --weights
+	flags      *pflag.FlagSet
 }
 
 func ceiling(_ context.Context, args []string, s streams) int {
@@ -70,7 +74,7 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	if code, done := c.parse(args, s); done {
 		return code
 	}
-	call.changed = fs.Changed
+	call.flags = fs
 	switch n := fs.NArg(); {
 	case n == 0 || !c.allKnown():
 	case call.list:
@@ -98,11 +102,9 @@ func ceiling(_ context.Context, args []string, s streams) int {
 		return c.refuse(s)
 	}
 	answer := roofline.Ceiling(*q)
+	call.explain(answer.Missing)
 	if call.json {
-		return printJSON(s, struct {
-			Query ceilingAsked `json:"query"`
-			roofline.Answer
-		}{call.asked(), answer})
+		return printJSON(s, call.form(answer))
 	}
 	call.print(s.out, answer)
 	return exitOK

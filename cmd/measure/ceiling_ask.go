@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"rowproof/internal/catalog"
+	"rowproof/internal/checkpoint"
 	"rowproof/internal/tradeoff"
 )
 
@@ -37,29 +39,105 @@ func (call *ceilingCall) resolve(known *catalog.Catalog) []string {
 	return append(call.resolveModel(known), call.resolveTarget(known)...)
 }
 
-func (call *ceilingCall) resolveModel(known *catalog.Catalog) []string {
+// resolveModel finds the model, and what a file says of its weights.
+func (call *ceilingCall) resolveModel(known *catalog.Catalog) (problems []string) {
 	q := &call.query
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if call.config != "" && call.model != "" {
-		return []string{"--config " + call.config + " with --model " + call.model + ": want one of the two"}
+		wrong("--model %s with %s: want one of the two", call.model, call.named("config", call.config))
 	}
-	if call.model == "" {
-		return []string{"no model was named: want --model ID, --config FILE of a config.json, or --weights FILE of a GGUF; measure ceiling --list prints every model"}
+	var files weightFiles
+	if call.weights != "" {
+		var why string
+		if files, why = openWeights(call.weights); why != "" {
+			wrong("%s: %s; want a .safetensors file, its index or folder, or a .gguf file", call.named("weights", call.weights), why)
+		}
+		defer files.close()
 	}
-	if q.Model, _ = known.ModelByName(call.model); q.Model == nil {
-		return []string{"--model " + noName(call.model, sortedKeys(known.Models)) + "; measure ceiling --list prints every model"}
+	config := call.config
+	if config == "" && call.model == "" && !files.gguf {
+		config = files.config
 	}
-	return nil
+	var doubts []checkpoint.Problem // of the model's config.json
+	switch {
+	case config != "":
+		var why string
+		if q.Model, doubts, why = readConfig(config); why != "" {
+			wrong("%s: %s", call.named("config", config), why)
+		}
+	case call.model != "":
+		if q.Model, _ = known.ModelByName(call.model); q.Model == nil {
+			wrong("--model %s; measure ceiling --list prints every model", noName(call.model, sortedKeys(known.Models)))
+		}
+	case call.weights == "":
+		wrong("no model was named: want --model ID, --config FILE of a config.json, or --weights FILE of a GGUF; measure ceiling --list prints every model")
+	case len(files.files) > 0 && !files.gguf:
+		wrong("%s: tensors alone do not say how the model computes; want --model ID or --config FILE too", call.named("weights", call.weights))
+	}
+	if len(files.files) > 0 {
+		header, faults := files.readWeights()
+		for _, p := range faults {
+			wrong("%s: %s", call.named("weights", call.weights), p)
+		}
+		if header != nil && len(faults) == 0 {
+			doubts = call.settle(header, doubts, wrong)
+		}
+	}
+	for _, p := range doubts {
+		wrong("%s: %s", call.named("config", config), p)
+	}
+	return problems
 }
 
-func (call *ceilingCall) resolveTarget(known *catalog.Catalog) []string {
-	if call.target == "" {
-		return nil
+// settle puts the bytes of a checkpoint's tensors in place of what the format alone would
+// say, and returns which of the model's problems are left.
+func (call *ceilingCall) settle(h *checkpoint.Header, doubts []checkpoint.Problem, wrong func(string, ...any)) []checkpoint.Problem {
+	q := &call.query
+	call.header = h
+	doubts = slices.DeleteFunc(doubts, func(p checkpoint.Problem) bool { return p.Bytes })
+	switch {
+	case q.Model == nil && h.Model != nil && call.model == "" && call.config == "":
+		q.Model = h.Model
+	case q.Model != nil && len(doubts) == 0:
+		m := *q.Model
+		m.Sources = maps.Clone(m.Sources)
+		for _, p := range h.Settle(&m, nil) {
+			wrong("%s: %s", call.named("weights", call.weights), p)
+		}
+		q.Model = &m
 	}
-	var ok bool
-	if call.query.Target, ok = known.Target(call.target); !ok {
-		return []string{"--target " + noName(call.target, devices(known)) + ", or DEVICE-xN for N of a device, or a .yaml file of one; measure ceiling --list prints every device"}
+	if h.Params == 0 {
+		return doubts // metadata alone: what the weights weigh is not in the file
 	}
-	return nil
+	stored := h.Stored
+	q.Stored = &stored
+	if h.Dtype != "" && q.WeightDtype != "" && q.WeightDtype != h.Dtype {
+		wrong("--weights-dtype %s with %s, whose tensors are %s: want one of the two", q.WeightDtype, call.named("weights", call.weights), h.Dtype)
+	}
+	return doubts
+}
+
+// named is how a problem names a file: with its flag, or alone where it is the argument.
+func (call *ceilingCall) named(flag, file string) string {
+	if call.flags.Changed(flag) {
+		return "--" + flag + " " + file
+	}
+	return file
+}
+
+func (call *ceilingCall) resolveTarget(known *catalog.Catalog) (problems []string) {
+	q := &call.query
+	switch {
+	case call.target == "":
+	case isDeviceFile(call.target):
+		q.Target, problems = readDevice(call.target)
+	default:
+		var ok bool
+		if q.Target, ok = known.Target(call.target); !ok {
+			return []string{"--target " + noName(call.target, devices(known)) + ", or DEVICE-xN for N of a device, or a .yaml file of one; measure ceiling --list prints every device"}
+		}
+	}
+	return problems
 }
 
 // devices are the ids of single devices; N of one is DEVICE-xN.
@@ -69,8 +147,8 @@ func devices(known *catalog.Catalog) []string {
 
 func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 	var problems []string
-	for _, f := range []string{"model", "config", "target", "weights-dtype", "kv-dtype", "tp", "pp", "dp", "ep", "gamma", "mtp"} {
-		if call.changed(f) {
+	for _, f := range []string{"model", "config", "weights", "target", "weights-dtype", "kv-dtype", "tp", "pp", "dp", "ep", "gamma", "mtp"} {
+		if call.flags.Changed(f) {
 			problems = append(problems, "--"+f+" with a RECIPE, which states it: want one of the two")
 		}
 	}
@@ -84,17 +162,18 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 	q := call.query
 	base.Batch, base.Context, base.ISL, base.OSL = q.Batch, q.Context, q.ISL, q.OSL
 	base.Concurrency, base.Cached, base.Chunk = q.Concurrency, q.Cached, q.Chunk
-	base.Acceptance, base.Accepted = q.Acceptance, q.Accepted
+	base.Accepted = q.Accepted
+	if call.flags.Changed("acceptance") {
+		base.Acceptance = q.Acceptance
+	}
 	call.query = base
 	return problems
 }
 
-// fields are the words by which the arithmetic names what it was asked, each with the
-// flag that says it.
+// fields are the words by which the arithmetic names what it was asked, where these are
+// not the flag's own.
 var fields = map[string]string{
-	"batch": "batch", "context": "context", "cached": "cached", "chunk": "chunk", "isl": "isl", "osl": "osl", "concurrency": "concurrency",
-	"tp": "tp", "pp": "pp", "dp": "dp", "ep": "ep", "gamma": "gamma", "acceptance": "acceptance", "accepted": "accepted",
-	"weight dtype": "weights-dtype", "KV dtype": "kv-dtype", "prompt and output": "isl and --osl",
+	"weight dtype ": "--weights-dtype ", "KV dtype ": "--kv-dtype ", "prompt and output ": "--isl and --osl ", "MTP drafts: ": "--mtp: ",
 }
 
 // wrong lists what is wrong with the question, naming flags, with what would be accepted
@@ -102,13 +181,16 @@ var fields = map[string]string{
 func (call *ceilingCall) wrong(known *catalog.Catalog) []string {
 	q := &call.query
 	problems := q.Wrong()
+	if q.Gamma > 0 && q.Acceptance == 0 && q.Accepted == 0 && call.recipe == "" && !call.flags.Changed("acceptance") {
+		problems = append(problems, fmt.Sprintf("gamma %d: of drafted tokens it must be known how many are kept: want --acceptance or --accepted", q.Gamma))
+	}
 	tp := fmt.Sprintf("tp %d: ", q.Filled().TP)
 	for i, p := range problems {
 		rest, isLayout := strings.CutPrefix(p, tp)
 		_, more := known.Target(call.target + "-x2")
 		switch {
 		case !isLayout || q.Target == nil || call.recipe != "":
-		case !call.changed("tp"):
+		case !call.flags.Changed("tp"):
 			p = fmt.Sprintf("%s%s; without --tp it is all %d devices of --target %s", tp, rest, q.Target.Count, call.target)
 		case q.TP > q.Target.Count && q.Target.Count == 1 && more:
 			p = fmt.Sprintf("%s; want --target %s-x%d, or --tp 1", p, call.target, q.TP)
@@ -123,56 +205,13 @@ func (call *ceilingCall) wrong(known *catalog.Catalog) []string {
 // flagged is a problem with the flag named in place of the field that it begins with.
 func (call *ceilingCall) flagged(problem string) string {
 	for field, flag := range fields {
-		if rest, ok := strings.CutPrefix(problem, field+" "); ok && (call.recipe == "" || call.changed(flag)) {
-			return "--" + flag + " " + rest
+		if rest, ok := strings.CutPrefix(problem, field); ok && call.recipe == "" {
+			return flag + rest
 		}
 	}
+	field, _, _ := strings.Cut(problem, " ")
+	if call.flags.Lookup(field) != nil && (call.recipe == "" || call.flags.Changed(field)) {
+		return "--" + problem
+	}
 	return problem
-}
-
-// ceilingAsked is the question with its defaults filled in.
-type ceilingAsked struct {
-	Recipe       string   `json:"recipe,omitempty"`
-	Config       string   `json:"config,omitempty"`
-	Weights      string   `json:"weights,omitempty"`
-	Model        string   `json:"model"`
-	Target       *string  `json:"target"`
-	WeightsDtype string   `json:"weights_dtype"`
-	KVDtype      string   `json:"kv_dtype"`
-	Batch        int64    `json:"batch"`
-	Context      int64    `json:"context"`
-	ISL          int64    `json:"isl"`
-	OSL          int64    `json:"osl"`
-	Concurrency  int64    `json:"concurrency"`
-	Cached       int64    `json:"cached"`
-	Chunk        int64    `json:"chunk"`
-	TP           int64    `json:"tp"`
-	PP           int64    `json:"pp"`
-	DP           int64    `json:"dp"`
-	EP           int64    `json:"ep"`
-	Gamma        int64    `json:"gamma"`
-	Acceptance   *float64 `json:"acceptance"`
-	Accepted     *float64 `json:"accepted"`
-	MTP          bool     `json:"mtp"`
-}
-
-func (call *ceilingCall) asked() ceilingAsked {
-	q := call.query.Filled()
-	a := ceilingAsked{
-		Recipe: call.recipe, Config: call.config, Weights: call.weights,
-		Model: q.Model.Name, WeightsDtype: q.WeightDtype, KVDtype: q.KVDtype,
-		Batch: q.Batch, Context: q.Context, ISL: q.ISL, OSL: q.OSL,
-		Concurrency: q.Concurrency, Cached: q.Cached, Chunk: q.Chunk,
-		TP: q.TP, PP: q.PP, DP: q.DP, EP: q.EP, Gamma: q.Gamma, MTP: q.MTPDrafts,
-	}
-	if q.Target != nil {
-		a.Target = &q.Target.Name
-	}
-	if call.changed("acceptance") {
-		a.Acceptance = &q.Acceptance
-	}
-	if q.Accepted > 0 {
-		a.Accepted = &q.Accepted
-	}
-	return a
 }

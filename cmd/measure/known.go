@@ -29,13 +29,29 @@ func openCatalog(root string) (*catalog.Catalog, []string) {
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // noName says that a name is none of there, and which are like it: those that it is a
-// part of, else those that are spelt most like it. Of a repository its last part counts.
+// part of, else those that begin as it does, else those that are spelt most like it. Of a
+// repository its last part counts.
 func noName(name string, there []string) string {
 	like := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	if len(there) == 0 {
+		return name + " is not known; there are none"
+	}
 	nearestFirst(like, there)
+	if !strings.Contains(there[0], like) {
+		slices.SortStableFunc(there, func(a, b string) int { return begins(b, like) - begins(a, like) })
+	}
 	near := there[:min(mostNear, len(there))]
 	if n := slices.IndexFunc(near, func(t string) bool { return !strings.Contains(t, like) }); n > 0 {
 		near = near[:n]
 	}
 	return name + " is not known; nearest: " + strings.Join(near, ", ")
+}
+
+// begins is how many letters two names begin with alike.
+func begins(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

@@ -20,5 +20,13 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs each testdata/script/*.txtar as a user at a shell would.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: reportCommands})
+	// Files that are no text: the checkpoints that the reader of their headers is tested with.
+	checkpoints, err := filepath.Abs("../../internal/checkpoint/testdata/field")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: reportCommands, Setup: func(e *testscript.Env) error {
+		e.Setenv("CHECKPOINTS", checkpoints)
+		return nil
+	}})
 }

@@ -104,7 +104,7 @@ func (g *gguf) model(name string, all []ggufTensor, h *Header, p *problems) *roo
 func (h *Header) compare(m *roofline.Model, what string, p *problems) {
 	total := m.Params().Total
 	if diff := total - h.Params; diff > total/1000 || -diff > total/1000 {
-		p.add("", "holds tensors of "+itoa(h.Params)+" weights where "+what+" describe "+itoa(total))
+		p.add("", "holds tensors of "+itoa(h.Params)+" weights, and "+what+" would have "+itoa(total)+"; all files of one model are accepted")
 	}
 }
 

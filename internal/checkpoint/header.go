@@ -55,7 +55,7 @@ func (h *Header) Settle(m *roofline.Model, list []Problem) []Problem {
 		// Some files repeat the embedding as the head; nobody loads it twice.
 		h.Params, h.Stored.Head, h.head = h.Params-h.head, 0, 0
 	}
-	h.compare(m, "config.json", p)
+	h.compare(m, m.Name, p)
 	return p.list
 }
 
