@@ -268,7 +268,7 @@ func (h *Held) lastLevel() []Cause {
 	}
 	in := h.pack(h.Decode)
 	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
-	read, keep := CeilingPacked(in)[OutReadBytesPerStep], float64(t.CacheBytes)*devices
+	read, keep := CeilingPacked(in)[OutReadBytesPerStep], float64(float64(t.CacheBytes)*devices)
 	c := *h
 	c.bandwidth = math.MaxFloat64
 	if keep < read {
@@ -318,7 +318,7 @@ func (h *Held) clock() []Cause {
 		return []Cause{not(name, "not tried, the memory clock or the bus width of "+t.Name+" is not known")}
 	}
 	c := *h
-	c.bandwidth = float64(t.MaxMemoryClockMHz) * 1e6 * float64(t.MemoryBusBits) / 8 * 2
+	c.bandwidth = float64(float64(t.MaxMemoryClockMHz)*1e6*float64(t.MemoryBusBits)/8) * 2
 	what := Number(float64(t.MaxMemoryClockMHz)) + " MHz × " + Number(float64(t.MemoryBusBits)) + " bits ÷ 8 × 2 = " + given(c.bandwidth/1e9) + " GB/s"
 	if published, ok := t.BandwidthGBs.Float(); ok && c.bandwidth <= published*1e9 {
 		return []Cause{not(name, what+", no more than the published "+given(published)+": does not explain it")}

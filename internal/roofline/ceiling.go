@@ -100,7 +100,7 @@ func seenUpTo(k []float64, s float64) float64 {
 	return triangle(s)
 }
 
-func triangle(n float64) float64 { return float64(n*(n+1)) / 2 }
+func triangle(n float64) float64 { return float64(float64(n*(n+1)) / 2) }
 
 // copies is how many times the layer's cache is kept: one of k heads splits at most k
 // ways.
@@ -488,7 +488,7 @@ func requestTime(in []float64, devices float64, expected bool) float64 {
 			k := kind(in, i)
 			n := k[KindLayers]
 			mean := seenOver(k, in[SlotISL], further) / further
-			context := in[SlotISL] + in[SlotOSL]/2
+			context := in[SlotISL] + float64(in[SlotOSL]/2)
 			cached := float64(k[KindKV]*mean) + float64(k[KindIndexKV]*context)
 			one.kv += float64(float64(n*cached) * copies(in, k))
 			one.state += float64(float64(2*n) * k[KindState])
@@ -507,7 +507,7 @@ func requestTime(in []float64, devices float64, expected bool) float64 {
 // servingTPOT is the least time a token at the mean batch that the rate implies, by
 // Little's law: the batch is rate × time a token, and the time grows with the batch.
 func servingTPOT(in []float64, rate float64) float64 {
-	context := in[SlotISL] + in[SlotOSL]/2
+	context := in[SlotISL] + float64(in[SlotOSL]/2)
 	yield := tokensPerStep(in)
 	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
 	b, t := 1.0, nan
@@ -579,7 +579,7 @@ func held(in []float64, length float64) float64 {
 		if k[KindChunk] > 0 {
 			tokens = min(tokens, k[KindChunk])
 		}
-		cached := float64(float64(k[KindKV]*tokens)+float64(k[KindIndexKV]*length)) * copies(in, k)
+		cached := float64((float64(k[KindKV]*tokens) + float64(k[KindIndexKV]*length)) * copies(in, k))
 		sum += float64(k[KindLayers] * (cached + k[KindState]))
 	}
 	return sum

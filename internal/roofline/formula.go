@@ -21,7 +21,7 @@ func Formula(in []float64) string {
 			"; " + Number(b) + " sequences at most as often" + rate
 	}
 	devices := float64(stage * in[SlotPP])
-	drafts := draftTime(in, b, devices) * 1e3
+	drafts := float64(draftTime(in, b, devices) * 1e3)
 	if out[OutBinding] == BindingMemory && drafts == 0 {
 		return sequences(b) + yields(in) + timesOf(devices) + given(in[SlotBandwidth]/1e9) + " GB/s ÷ " + bytesRead(in, out) + rate
 	}
