@@ -208,6 +208,9 @@ func TestSmallerFormatsNeverSlow(t *testing.T) {
 	each(t, func(t *testing.T, _ rooftest.Random, q roofline.Query) {
 		wide := q
 		wide.WeightDtype, wide.KVDtype = "bf16", "bf16"
+		if q.WeightDtype == "fp32" {
+			return // the one wider format
+		}
 		a, b := answered(t, q), answered(t, wide)
 		if gguf := q.WeightDtype[0] == 'q'; gguf && (*a.WeightBytes > *b.WeightBytes || a.Parts.WeightBytes > b.Parts.WeightBytes) {
 			return
