@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -37,9 +38,10 @@ func devices(t *testing.T) map[string]*roofline.Target {
 	return single
 }
 
-// Each device has the published figures, digit for digit.
-func TestDevicesAgainstPublished(t *testing.T) {
-	f, err := os.Open("testdata/devices.csv")
+// readCases reads a CSV of cases, its head first.
+func readCases(t *testing.T, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +49,33 @@ func TestDevicesAgainstPublished(t *testing.T) {
 	r := csv.NewReader(f)
 	r.Comment = '#'
 	lines, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%s: %d lines, %v", name, len(lines), err)
 	}
+	return lines
+}
+
+// What fits is decided by the bytes that a device's own tool prints.
+func TestMemoryAsDevicesReportIt(t *testing.T) {
+	all := devices(t)
+	units := map[string]int64{"B": 1, "KB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+	for _, line := range readCases(t, "testdata/memory.csv")[1:] {
+		t.Run(line[0]+"/"+line[1], func(t *testing.T) {
+			figure, unit, _ := strings.Cut(line[2], " ")
+			n, err := strconv.ParseInt(figure, 10, 64)
+			if err != nil || units[unit] == 0 {
+				t.Fatalf("%q: %v", line[2], err)
+			}
+			if got := all[line[0]].MemoryBytes; got != n*units[unit] {
+				t.Errorf("%d bytes, %s prints %s (%s)", got, line[1], line[2], line[3])
+			}
+		})
+	}
+}
+
+// Each device has the published figures, digit for digit.
+func TestDevicesAgainstPublished(t *testing.T) {
+	lines := readCases(t, "testdata/devices.csv")
 	head, lines := lines[0], lines[1:]
 	left := devices(t)
 	for _, line := range lines {
