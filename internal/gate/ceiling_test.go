@@ -46,7 +46,7 @@ func TestCausesOfRowsAboveTheirRoof(t *testing.T) {
 		cause   string
 	}{
 		{"weights of another format", func(w *row.AsItWas) { w.Recipe.Weights.Dtype = "fp8" },
-			func(w *row.AsItWas) { w.Recipe.Weights.Dtype = "bf16" }, rowtest.Options{}, "fp8, fp8-tensor or int8 weights: "},
+			func(w *row.AsItWas) { w.Recipe.Weights.Dtype = "bf16" }, rowtest.Options{}, "fp8, fp8-tensor, fp8-channel or int8 weights: "},
 		{"a cache of another format", func(w *row.AsItWas) { w.Recipe.KVDtype = "fp8" },
 			func(w *row.AsItWas) { w.Recipe.KVDtype = "bf16" },
 			batch, "fp8_e5m2 or q8_0 KV: "},

@@ -49,7 +49,7 @@ func TestWrongQuestions(t *testing.T) {
 		q    roofline.Query
 		want []string // each in one sentence of Wrong
 	}{
-		{"weights", roofline.Query{Model: dense, WeightDtype: "fp6"}, []string{"weight dtype", `"fp6"`, "bf16, fp16, fp8"}},
+		{"weights", roofline.Query{Model: dense, WeightDtype: "fp6"}, []string{"weight dtype", `"fp6"`, "bf16, fp16, fp32, fp8"}},
 		{"a mix", roofline.Query{Model: dense, WeightDtype: "q4_k_m"}, []string{"q4_k_m", "file"}},
 		{"cache", roofline.Query{Model: dense, KVDtype: "fp3"}, []string{"KV dtype", `"fp3"`, "bf16, fp16, fp8"}},
 		{"a latent's cache", roofline.Query{Model: dense, KVDtype: "fp8_ds_mla"}, []string{"fp8_ds_mla", "fp8 would do"}},

@@ -48,7 +48,7 @@ func TestCausesOfAStep(t *testing.T) {
 		{"int4 … weights", 0.96873, "4.65 GB a step, ceiling 1,032 tok/s (0.9687 ms a token)"},
 		{"fp8 … weights", 1.67338, "8.032 GB a step"},
 		{"mxfp4 … weights", 0.99145, "4.759 GB a step"},
-		{"nvfp4 weights", 1.03690, "4.977 GB a step"},
+		{"int4-g32 or nvfp4 weights", 1.03690, "4.977 GB a step"},
 		// 15,009,849,344 bytes less 50 MB.
 		{"weights in cache", 3.11663, "50 MB on each device, of 15.01 GB that it reads a step"},
 		{"head not counted", 2.90816, "13.96 GB a step"},
