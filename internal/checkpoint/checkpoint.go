@@ -59,6 +59,10 @@ func (p *problems) tell(one Problem) {
 		p.more++
 		return
 	}
+	const most = 200
+	if len(one.Where) > most {
+		one.Where = one.Where[:most] + "…"
+	}
 	p.list = append(p.list, one)
 }
 
@@ -71,9 +75,10 @@ func (p *problems) told() []Problem {
 
 // shown is a text cut to what a message can hold.
 func shown(s string) string {
-	const most = 80
-	if len(s) > most {
-		return strconv.Quote(s[:most]) + "…"
+	if cut := clip(s); cut != s {
+		return strconv.Quote(cut) + "…"
 	}
 	return strconv.Quote(s)
 }
+
+func clip(s string) string { return s[:min(len(s), 80)] }

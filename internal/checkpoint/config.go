@@ -30,7 +30,7 @@ func Config(data []byte, name string) (*roofline.Model, []Problem) {
 	if d == nil {
 		return nil, p.told()
 	}
-	d.readArchitecture()
+	d.readArchitecture(top)
 	m := &roofline.Model{
 		Name:         name,
 		Architecture: d.a,
@@ -100,6 +100,9 @@ func Types() []string {
 // newDecoder finds the language model in a config.json.
 func newDecoder(top *object) *decoder {
 	outer := top.text("model_type")
+	if outer == "minimax" && slices.ContainsFunc(top.list("architectures", -1, ""), func(v value) bool { return v.text == "MiniMaxM2ForCausalLM" }) {
+		outer = "minimax_m2" // as its first publication called it
+	}
 	inner, known := wrappers[outer]
 	if _, ok := families[outer]; !known && !ok {
 		if outer == "" {
@@ -132,7 +135,7 @@ func newDecoder(top *object) *decoder {
 	return &decoder{object: o, family: kind, rules: rules}
 }
 
-func (d *decoder) readArchitecture() {
+func (d *decoder) readArchitecture(top *object) {
 	d.a.Hidden = d.count("hidden_size", mostWidth)
 	if d.rules.vocabulary == 0 {
 		d.a.Vocabulary = d.count("vocab_size", mostWidth)
@@ -145,7 +148,7 @@ func (d *decoder) readArchitecture() {
 	} else {
 		d.depth = d.count("num_hidden_layers", mostLayers)
 	}
-	d.a.TiedHead = d.flagOr("tie_word_embeddings", d.rules.tied)
+	d.a.TiedHead = d.flagOr("tie_word_embeddings", top.flagOr("tie_word_embeddings", d.rules.tied))
 	d.rules.layers(d)
 	if size := roughParams(&d.a); size > mostParams {
 		d.p.add(d.path, "describes about "+strconv.FormatFloat(size, 'g', 3, 64)+" parameters; a model of at most 1e+15 is accepted")

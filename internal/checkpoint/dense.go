@@ -10,6 +10,12 @@ var families = map[string]family{
 	"qwen2":   {layers: qwen2},
 	"qwen3":   {layers: qwen3},
 
+	// Language models beside towers, under the names that their text_config has, or, in
+	// older files, at the top.
+	"qwen2_vl":          {layers: qwen2},
+	"qwen2_vl_text":     {layers: qwen2},
+	"qwen2_5_vl":        {layers: qwen2},
+	"qwen2_5_vl_text":   {layers: qwen2},
 	"qwen3_vl_text":     {layers: qwen3},
 	"qwen3_vl_moe_text": {layers: qwen3MoE},
 

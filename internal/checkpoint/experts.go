@@ -230,6 +230,7 @@ func miniMaxM2(d *decoder) {
 	if d.flagOr("use_mtp", false) {
 		d.note("the modules that use_mtp speaks of are in no published checkpoint, and left out")
 	}
+	d.numberOr("mlp_intermediate_size", mostWidth, 0) // of dense layers, which it has none of
 	d.numberOr("num_mtp_modules", mostLayers, 0)
 	d.numberOr("mtp_transformer_layers", mostLayers, 0)
 	d.all(a, f, 2)

@@ -33,6 +33,8 @@ var neutral = set(
 	"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar", "attention_multiplier",
 	"embedding_multiplier", "logits_scaling", "residual_multiplier", "attn_scale", "attn_temperature_tuning",
 	"floor_scale", "residual_in_fp32", "fp32_residual_connection", "use_gemma_norm", "cache_implementation",
+	"layernorm_full_attention_alpha", "layernorm_full_attention_beta", "layernorm_linear_attention_alpha",
+	"layernorm_linear_attention_beta", "layernorm_mlp_alpha", "layernorm_mlp_beta", "shared_moe_mode",
 
 	// positions
 	"rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq", "rope_interleave", "rotary_dim",

@@ -90,12 +90,15 @@ func weightsOf(name string, t *safeTensor, all map[string]*safeTensor, p *proble
 	return t.elements, t.Dtype, k.format
 }
 
-// fp8Format tells one scale a matrix from one a block.
+// fp8Format tells one scale a matrix from one an output and from one a block.
 func fp8Format(scale *safeTensor) string {
-	if scale != nil && len(scale.Shape) == 2 && scale.Shape[0] > 1 && scale.Shape[1] > 1 {
+	switch {
+	case scale == nil || scale.elements <= 1:
+		return "fp8-tensor"
+	case len(scale.Shape) == 2 && scale.Shape[0] > 1 && scale.Shape[1] > 1:
 		return "fp8"
 	}
-	return "fp8-tensor"
+	return "fp8-channel"
 }
 
 // packed undoes the packs of compressed-tensors: several numbers in one element along
@@ -208,6 +211,8 @@ func intFormat(bits, group, row int64, zeroPoints bool) string {
 		return "int8"
 	case bits == 4 && zeroPoints:
 		return "int4-zp"
+	case bits == 4 && group == 32:
+		return "int4-g32"
 	case bits == 4:
 		return "int4"
 	}

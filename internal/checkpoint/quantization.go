@@ -1,10 +1,6 @@
 package checkpoint
 
-import (
-	"slices"
-
-	"rowproof/internal/roofline"
-)
+import "rowproof/internal/roofline"
 
 // inBytes tells a problem that the tensors' own headers would answer.
 func (o *object) inBytes(k, text string) {
@@ -97,6 +93,8 @@ func (d *decoder) integer(q *object, k string, bits, group int64, zeroPoints boo
 		return "int4-zp"
 	case bits == 4 && group == 128:
 		return "int4"
+	case bits == 4 && group == 32 && !zeroPoints:
+		return "int4-g32"
 	}
 	groups := "groups of " + itoa(group)
 	if group == -1 {
@@ -105,7 +103,7 @@ func (d *decoder) integer(q *object, k string, bits, group int64, zeroPoints boo
 	if zeroPoints {
 		groups += " with zero points"
 	}
-	q.inBytes(k, "says "+itoa(bits)+" bits in "+groups+", whose bytes are not known; known: 4 bits in groups of 128, 8 bits with one scale an output")
+	q.inBytes(k, "says "+itoa(bits)+" bits in "+groups+", whose bytes are not known; known: 4 bits in groups of 128, or of 32 without zero points; 8 bits with one scale an output")
 	return ""
 }
 
@@ -192,9 +190,7 @@ func (d *decoder) scheme(w *object, format string) string {
 	case kind == "float" && bits == 8 && strategy == "tensor":
 		return "fp8-tensor"
 	case kind == "float" && bits == 8 && strategy == "channel":
-		if slices.Contains(roofline.WeightDtypes(), "fp8-channel") {
-			return "fp8-channel"
-		}
+		return "fp8-channel"
 	case kind == "float" && bits == 8 && strategy == "block":
 		if size := w.numbers("block_structure", 2, mostWidth, "dimensions"); size != nil && size[0] == 128 && size[1] == 128 {
 			return "fp8"
@@ -224,7 +220,7 @@ func (d *decoder) readKVScheme(q *object, m *roofline.Model) {
 			q.wrong(k, "is "+v.kindName()+", whose size is not known; known: 8-bit floats")
 			continue
 		}
-		firstKV(m, "fp8", q.key(k)+" of config.json: the checkpoint was calibrated for fp8")
+		firstKV(m, d.fp8KV(), q.key(k)+" of config.json: the checkpoint was calibrated for fp8")
 	}
 }
 

@@ -104,8 +104,11 @@ type matcher struct {
 // glob is a pattern with the text before its first wildcard.
 type glob struct{ pattern, fixed string }
 
-// mostTests bounds layers × patterns.
-const mostTests = 1 << 17
+// Bounds of a list: layers × patterns, and wildcards in one.
+const (
+	mostTests     = 1 << 16
+	mostWildcards = 8
+)
 
 // matches reads a list of modules: names, globs, and what begins with "re:" as regular
 // expressions that match from the start of a name.
@@ -126,7 +129,7 @@ func (d *decoder) matches(q *object, k string) matcher {
 		case text == "Linear":
 			m.all = true
 		case strings.ContainsAny(text, "*?["):
-			if _, err := path.Match(text, ""); err != nil {
+			if _, err := path.Match(text, ""); err != nil || strings.Count(text, "*") > mostWildcards {
 				q.inBytes(at, "is a pattern that is not understood: "+shown(text))
 				continue
 			}

@@ -33,7 +33,7 @@ func (v *value) kindName() string {
 	case '"':
 		return "a string, " + shown(v.text)
 	case '0':
-		return v.text
+		return clip(v.text)
 	case 't':
 		return "true"
 	case 'f':

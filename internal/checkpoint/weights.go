@@ -17,11 +17,11 @@ func (d *decoder) readWeights(top *object, m *roofline.Model) {
 		stated := strings.TrimPrefix(o.text(k), "torch.")
 		format, ok := plainDtypes[stated]
 		if !ok {
-			o.wrong(k, "is "+o.get(k).kindName()+"; accepted: bfloat16, float16, float32")
+			o.inBytes(k, "is "+o.get(k).kindName()+", whose bytes are not known; known: bfloat16, float16, float32")
 		}
 		m.Weights, m.Sources["weights"] = []string{format}, o.key(k)+" of config.json"
 	}
-	m.KV, m.Sources["kv"] = []string{"bf16", "fp8"}, "cache formats that engines offer; config.json asks for none"
+	m.KV, m.Sources["kv"] = []string{"bf16", d.fp8KV()}, "cache formats that engines offer; config.json asks for none"
 	q := d.under("quantization_config")
 	if d.object != top {
 		if outer := top.under("quantization_config"); outer != nil {
@@ -34,6 +34,17 @@ func (d *decoder) readWeights(top *object, m *roofline.Model) {
 	if q != nil {
 		d.readQuantization(q, m)
 	}
+}
+
+// fp8KV is the 8-bit cache that engines offer: sparse attention over latents reads a
+// layout of its own.
+func (d *decoder) fp8KV() string {
+	for i := range d.a.Layers {
+		if t := &d.a.Layers[i].Attention; t.Kind == roofline.MLA && t.Selected > 0 {
+			return roofline.MLAFP8
+		}
+	}
+	return "fp8"
 }
 
 // dtypeKey finds what names the format of unquantized weights: of the language model
