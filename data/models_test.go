@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"rowproof/internal/catalog"
+	"rowproof/internal/roofline"
 )
 
 // Every model file counts what was counted apart from this program, and what its publisher
@@ -44,6 +46,36 @@ func TestModelsCountWhatWasCountedApart(t *testing.T) {
 		if id := strings.TrimSuffix(path.Base(f), ".yaml"); !counted[id] {
 			t.Errorf("%s was never counted apart: testdata/architectures.csv has no %s", f, id)
 		}
+	}
+}
+
+// A model's weights in a format weigh what its published checkpoint does, and never more:
+// a roof that reads more than there is would be too low.
+func TestModelsWeighWhatTheirCheckpointsDo(t *testing.T) {
+	c, _ := catalog.Load(FS)
+	for _, line := range lines(t, "testdata/checkpoints.csv") {
+		id, dtype, source := line[0], line[1], line[4]
+		t.Run(id+" "+dtype, func(t *testing.T) {
+			published, err := strconv.ParseFloat(line[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ppm, err := strconv.ParseFloat(line[3], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := c.Models[id]
+			if m == nil || !slices.Contains(m.Weights, dtype) {
+				t.Fatalf("data/models/%s.yaml offers no %s", id, dtype)
+			}
+			a := roofline.Ceiling(roofline.Query{Model: m, WeightDtype: dtype, Batch: 1})
+			if a.WeightBytes == nil {
+				t.Fatal(a.Missing)
+			}
+			if short := published - *a.WeightBytes; short < 0 || short > published*ppm*1e-6 {
+				t.Errorf("%.0f bytes, but %s holds %.0f", *a.WeightBytes, source, published)
+			}
+		})
 	}
 }
 
