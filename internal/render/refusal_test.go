@@ -245,7 +245,7 @@ func TestTheCheckerFindsItsDefects(t *testing.T) {
 		{`<a href="/b/nowhere/">x</a>`, "links to /nowhere/, which is not built"},
 		{`<a href="/b/other/#gone">x</a>`, "links to /other/#gone, and that page has no such id"},
 		{`<a href="/b/other/?model=x#there">x</a><a href="/b/other/?model=x">y</a>`, ""},
-		{`<a href="/b/nowhere/?model=x">x</a>`, "links to /nowhere/?model=x, which is not built"},
+		{`<a href="/b/nowhere/?model=x">x</a>`, "links to /nowhere/, which is not built"},
 		{`<label for="gone">x</label>`, "refers to #gone"},
 	} {
 		l := newLinks("/b/")
