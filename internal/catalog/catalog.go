@@ -48,7 +48,8 @@ func Load(fsys fs.FS) (*Catalog, []Problem) {
 		Models: map[string]*roofline.Model{}, Targets: map[string]*roofline.Target{},
 		Strategies: map[string]*row.Strategy{}, Recipes: map[string]*row.Recipe{},
 	}}
-	l.folder("models", 1, func(ids []string, f *file, data []byte) { l.c.Models[ids[0]] = readModel(f, data) })
+	names := map[string]string{}
+	l.folder("models", 1, func(ids []string, f *file, data []byte) { l.c.Models[ids[0]] = readModel(f, data, names) })
 	l.folder("targets", 1, func(ids []string, f *file, data []byte) { l.c.Targets[ids[0]] = readTarget(f, data, ids[0]) })
 	l.folder("strategies", 1, func(ids []string, f *file, data []byte) { l.c.Strategies[ids[0]] = readStrategy(f, data) })
 	l.folder("cells", 4, func(ids []string, f *file, data []byte) {

@@ -23,7 +23,9 @@ const (
 	mostContext = 1 << 30
 )
 
-func readModel(f *file, data []byte) *roofline.Model {
+// readModel reads a model, whose repositories no other may have: names says, in small
+// letters, whose each repository is.
+func readModel(f *file, data []byte, names map[string]string) *roofline.Model {
 	m := &roofline.Model{}
 	n := f.parse(data)
 	if n == nil {
@@ -37,7 +39,12 @@ func readModel(f *file, data []byte) *roofline.Model {
 	for i, r := range m.Repositories {
 		if !repository.MatchString(r) {
 			o.problem(o.values["repositories"].Content[i], "repositories[%d] is %q; owner/name is accepted", i, r)
+			continue
 		}
+		if other, twice := names[strings.ToLower(r)]; twice {
+			o.problem(o.values["repositories"].Content[i], "repositories[%d] %s stands in %s too; a checkpoint has one architecture", i, r, other)
+		}
+		names[strings.ToLower(r)] = f.name
 	}
 	before := len(*f.problems)
 	m.Architecture = readArchitecture(o.under("architecture", "hidden", "vocabulary", "tied_head", "max_context", "layers", "mtp"))

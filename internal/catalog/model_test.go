@@ -147,6 +147,9 @@ func TestModelProblems(t *testing.T) {
 		name, file, old, new string
 		want                 []string // after "data/models/FILE.yaml:"
 	}{
+		{"another's checkpoint", "qwen3-8b", "[Qwen/Qwen3-8B]", "[Qwen/Qwen3-8B, qwen/qwen3-32b, Qwen/Qwen3-8B]",
+			[]string{"4:31: repositories[1] qwen/qwen3-32b stands in data/models/qwen3-32b.yaml too; a checkpoint has one architecture",
+				"4:47: repositories[2] Qwen/Qwen3-8B stands in data/models/qwen3-8b.yaml too; a checkpoint has one architecture"}},
 		{"kind", "mixtral-8x7b", "kind: gqa", "kind: mha",
 			[]string{`12:25: ` + layer + `attention.kind "mha" is not known, "mla" may be meant; there are: gqa, mla, linear, mamba, conv, none`}},
 		{"another kind's fields", "mixtral-8x7b", "kind: gqa", "kind: mla", []string{

@@ -358,7 +358,7 @@ func TestASiteWithoutRowsPointsToTheFirstGap(t *testing.T) {
 func TestAModelWithoutARecipeLeadsToItsRoofs(t *testing.T) {
 	root := newRoot(t)
 	model := read(t, root, "data/models/qwen3-8b.yaml")
-	write(t, root, "data/models/nobody-1b.yaml", strings.Replace(model, "name: Qwen3 8B", "name: Nobody 1B", 1))
+	write(t, root, "data/models/nobody-1b.yaml", strings.NewReplacer("name: Qwen3 8B", "name: Nobody 1B", "[Qwen/Qwen3-8B]", "[nobody/1b]").Replace(model))
 	out, _, err := build(t, root, nil)
 	if err != nil {
 		t.Fatal(err)
