@@ -76,10 +76,14 @@ func ceiling(in *Input) Result {
 			}
 			text += a
 		}
+		result := Result{Answer: Fail, Figures: figures}
 		for i := range explain {
-			text += ". " + causes(&explain[i])
+			tried := explain[i].Causes()
+			text += ". " + causes(explain[i].Figure, tried)
+			result.Causes = append(result.Causes, tried...)
 		}
-		return Result{Answer: Fail, Reason: text, Figures: figures}
+		result.Reason = text
+		return result
 	}
 	if f.TPOT == nil {
 		return Result{Answer: Pass, Reason: "below the roof", Figures: figures}
@@ -116,12 +120,12 @@ func routed(m *roofline.Model) bool {
 }
 
 // causes lists what was tried, each with its recomputed ceiling, what explains it first.
-func causes(h *roofline.Held) string {
+func causes(figure string, tried []roofline.Cause) string {
 	text := "Causes tried for " + map[string]string{
 		roofline.HeldTPOT: "the TPOT", roofline.HeldTTFT: "the TTFT",
 		roofline.HeldE2E: "that request", roofline.HeldRate: "the rate",
-	}[h.Figure] + ": "
-	for i, c := range h.Causes() {
+	}[figure] + ": "
+	for i, c := range tried {
 		if i > 0 {
 			text += "; "
 		}

@@ -4,7 +4,10 @@
 // reason", or "not asked in schema N". It is pure and compiles to WebAssembly.
 package gate
 
-import "rowproof/internal/row"
+import (
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
 
 // Answer of one gate.
 type Answer uint8
@@ -33,6 +36,10 @@ type Result struct {
 	Reason  string
 	Figures []Compared
 	Mend    string // the command or change that would open or mend it; "" when none
+
+	// Causes are what gate ceiling tried for what is above its roof. The reason tells them
+	// too.
+	Causes []roofline.Cause
 }
 
 // Compared is one figure beside the limit or the value it was held against.

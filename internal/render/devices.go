@@ -44,7 +44,7 @@ func onDevices(target string, r *row.Recipe) string {
 // linkWords are what the links ask of a step and of a prompt, with the formula, and what
 // all-reduces were measured to reach; none where nothing is shared between devices.
 func (s *site) linkWords(m *measured, in []float64) []string {
-	step := roofline.LinkFormula(in, in[roofline.SlotBatch])
+	step := roofline.LinkFormula(in, in[roofline.SlotBatch]*(in[roofline.SlotGamma]+1))
 	if step == "" {
 		return nil
 	}

@@ -104,6 +104,8 @@ type download struct{ Name, Address, Size, SHA256 string }
 type gaugeView struct {
 	SVG       template.HTML
 	Note      string
+	Causes    []string   // what could explain a figure above its roof, tried
+	Working   []fact     // how the roof came about
 	Links     []string   // what the links between devices ask, where several share a model
 	Recompute *recompute // for the page to compute again; nil: nothing to
 }
@@ -253,7 +255,11 @@ func gateViews(results []gate.Result) []gateView {
 		case gate.Warn:
 			class = "warn"
 		}
-		views[i] = gateView{g.Gate, g.Answer.String(), class, g.Reason, g.Mend, g.Figures}
+		reason := g.Reason
+		if len(g.Causes) > 0 { // they stand beside the gauge, one a line
+			reason, _, _ = strings.Cut(reason, ". Causes tried ")
+		}
+		views[i] = gateView{g.Gate, g.Answer.String(), class, reason, g.Mend, g.Figures}
 	}
 	return views
 }
