@@ -20,10 +20,9 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
-	"rowproof/data"
-	"rowproof/internal/catalog"
 	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
+	"rowproof/internal/rooftest"
 	"rowproof/internal/row"
 	"rowproof/internal/tradeoff"
 )
@@ -155,49 +154,60 @@ func (m *module) answered(n uint64) []float64 {
 	return answer
 }
 
-// The browser's answer is measure's answer, bit for bit, for every model on every target.
+// The browser's answer is measure's answer, bit for bit: on every case that is known from
+// outside, for every model and every target of the catalogue, on architectures at random,
+// and on slots that hold anything.
 func TestLeanCeilingEqualsNative(t *testing.T) {
-	c, problems := catalog.Load(data.FS)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	if len(c.Models) == 0 || len(c.Targets) == 0 {
-		t.Fatalf("the catalogue has %d models and %d targets; nothing to compare", len(c.Models), len(c.Targets))
-	}
 	m := start(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
-	below := func(n int64) int64 { return random.Int64N(n) }
-	for _, model := range slices.Sorted(maps.Keys(c.Models)) {
-		for _, target := range slices.Sorted(maps.Keys(c.Targets)) {
-			for range 200 {
-				weights, kv := roofline.WeightDtypes(), roofline.KVDtypes()
-				q := roofline.Query{
-					Model: c.Models[model], Target: c.Targets[target],
-					WeightDtype: weights[below(int64(len(weights)))], KVDtype: kv[below(int64(len(kv)))],
-					Batch: 1 + below(4096), Context: below(200_000),
-					ISL: below(100_000), Cached: below(1000), OSL: 1 + below(10_000),
-					Concurrency: 1 + below(1024), TP: 1 << below(4),
-				}
-				packed := roofline.Pack(q)
-				want, got := roofline.CeilingPacked(packed), m.ceiling(packed)
-				if !slices.EqualFunc(got, want, sameBits) {
-					t.Fatalf("%s on %s, query %v:\nlean   %v\nnative %v", model, target, packed, got, want)
-				}
-				m.ask(packed)
-				if got, want := m.text(m.call("plot", m.query, uint64(len(packed)), roofplot.Wide)), roofplot.Draw(packed, roofplot.Wide, "", ""); got != want {
-					t.Fatalf("%s on %s, query %v:\nlean   %s\nnative %s", model, target, packed, got, want)
-				}
-				if got, want := m.formula(packed), roofline.Formula(packed); got != want {
-					t.Fatalf("%s on %s, query %v:\nlean   %s\nnative %s", model, target, packed, got, want)
-				}
-			}
+	r := rooftest.NewRandom(seed)
+	for _, c := range rooftest.Cases(t) {
+		m.equalsNative(c.ID, roofline.Pack(c.Query))
+	}
+	known := rooftest.Catalogue(t)
+	if len(known.Models) == 0 || len(known.Targets) == 0 {
+		t.Fatalf("the catalogue has %d models and %d targets; nothing to compare", len(known.Models), len(known.Targets))
+	}
+	targets := slices.Sorted(maps.Keys(known.Targets))
+	for _, id := range slices.Sorted(maps.Keys(known.Models)) {
+		for range 3 * len(targets) {
+			q := r.Query()
+			q.Model, q.Target = known.Models[id], known.Targets[targets[r.IntN(len(targets))]]
+			m.equalsNative(id+" on "+q.Target.Name, roofline.Pack(q))
+		}
+	}
+	for range 1000 {
+		m.equalsNative("at random", roofline.Pack(r.Query()))
+	}
+	for range 1000 {
+		if in := r.Packed(); roofline.Packed(in) {
+			m.equalsNative("anything", in)
 		}
 	}
 }
 
-func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+// equalsNative holds the module's ceiling, formula and drawing of a packed query against
+// the same code compiled for this machine.
+func (m *module) equalsNative(what string, packed []float64) {
+	m.t.Helper()
+	want, got := roofline.CeilingPacked(packed), m.ceiling(packed)
+	if !slices.EqualFunc(got, want, sameBits) {
+		m.t.Fatalf("%s, query %v:\nlean   %v\nnative %v", what, packed, got, want)
+	}
+	if got, want := m.formula(packed), roofline.Formula(packed); got != want {
+		m.t.Fatalf("%s, query %v:\nlean   %s\nnative %s", what, packed, got, want)
+	}
+	m.ask(packed)
+	if got, want := m.text(m.call("plot", m.query, uint64(len(packed)), roofplot.Wide)), roofplot.Draw(packed, roofplot.Wide, "", ""); got != want {
+		m.t.Fatalf("%s, query %v:\nlean   %s\nnative %s", what, packed, got, want)
+	}
+}
+
+// sameBits counts all that are no number as one: machines differ in which they make.
+func sameBits(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
+}
 
 // Limits choose in the page as they do natively, also among rows that lack figures.
 func TestLeanChoosesAsNative(t *testing.T) {

@@ -41,8 +41,11 @@ func at(query []float64, batch float64) (p place, ok bool) {
 	flops := out[roofline.OutMatrixFLOPs] + out[roofline.OutExpertFLOPs] + out[roofline.OutHeadFLOPs] +
 		out[roofline.OutAttentionFLOPs] + out[roofline.OutStateFLOPs]
 	p = place{flops / out[roofline.OutReadBytesPerStep], flops / (out[roofline.OutDecodeStepHardMS] / 1e3)}
-	return p, p.intensity > 0 && p.rate > 0 // false for NaN too
+	return p, drawable(p.intensity) && drawable(p.rate)
 }
+
+// drawable says whether a figure has a place on a logarithmic axis of some decades.
+func drawable(v float64) bool { return v > 1e-30 && v < 1e30 } // false for NaN too
 
 // Draw is the plot as one SVG element of the given width, with the class narrow or
 // wide; "" where the query has no ceiling. label is its accessible name,
@@ -59,6 +62,9 @@ func Draw(query []float64, width int, label, compute string) string {
 	bandwidth := query[roofline.SlotBandwidth] * devices
 	peak := query[roofline.SlotPeakLayers] * devices
 	ridge := peak / bandwidth
+	if !drawable(peak) || !drawable(bandwidth) || !drawable(ridge) {
+		return ""
+	}
 	marks := make([]place, 0, len(batches))
 	lowest, leftmost, rightmost := here.rate, here.intensity, max(here.intensity, ridge)
 	for _, b := range batches {
