@@ -37,7 +37,7 @@ func architectureFacts(m *roofline.Model) []fact {
 	}
 	if a.MTP != nil {
 		facts = append(facts, fact{Name: "Drafts", Text: format.Plural(int(a.MTP.Modules), "MTP module", "MTP modules") + ", " +
-			format.Billions(m.Params().MTP) + " parameters, read only where they draft"})
+			format.Billions(m.Params().MTP) + " parameters, read only to draft"})
 	}
 	if len(m.Repositories) > 0 {
 		facts = append(facts, fact{Name: "Repositories", Text: strings.Join(m.Repositories, ", ")})

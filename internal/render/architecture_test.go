@@ -35,7 +35,7 @@ func TestArchitectureFacts(t *testing.T) {
 		{"deepseek-v3", c.Models["deepseek-v3"], map[string]string{
 			"Attention":    "MLA, 128 heads over a latent of 512 + 64",
 			"Feed-forward": "3 layers: dense, 18,432; 58 layers: 256 experts of 2,048, 8 a token, and a shared one of 2,048",
-			"KV a token":   "70.3 kB at bf16", "Drafts": "1 MTP module, 11.6 B parameters, read only where they draft"}},
+			"KV a token":   "70.3 kB at bf16", "Drafts": "1 MTP module, 11.6 B parameters, read only to draft"}},
 		{"glm-5.2", c.Models["glm-5.2"], map[string]string{
 			"Attention": "21 layers: MLA, 64 heads over a latent of 512 + 64, 2,048 tokens selected by an indexer of 32 heads of 128; " +
 				"57 layers: MLA, 64 heads over a latent of 512 + 64, 2,048 tokens selected by another layer's indexer"}},
