@@ -35,11 +35,11 @@ func TestArchitectures(t *testing.T) {
 	}
 	glm := c.Models["glm-5.2"].Architecture
 	mla := roofline.Attention{Kind: "mla", Heads: 64, QRank: 2048, KVRank: 512, NopeDim: 192, RopeDim: 64, ValueDim: 256, Selected: 2048}
-	if got := glm.Layers[2].Attention; got != mla {
+	if got := glm.Layers[1].Attention; got != mla {
 		t.Errorf("glm-5.2 without indexer has %+v", got)
 	}
 	mla.Indexer = &roofline.Indexer{Heads: 32, HeadDim: 128}
-	if got := glm.Layers[1].Attention; !reflect.DeepEqual(got, mla) {
+	if got := glm.Layers[2].Attention; !reflect.DeepEqual(got, mla) {
 		t.Errorf("glm-5.2 with an indexer has %+v", got)
 	}
 	if glm.MTP == nil || glm.MTP.Modules != 1 || glm.MTP.Layer.Count != 1 ||
@@ -186,7 +186,7 @@ func TestModelProblems(t *testing.T) {
 		{"value_dim said twice", "mixtral-8x7b", "head_dim: 128", "head_dim: 128, value_dim: 128",
 			[]string{"12:80: " + layer + "attention.value_dim equals head_dim; it is accepted where it differs"}},
 		{"another selection", "glm-5.2", "selected: 2048}", "selected: 1024}",
-			[]string{"19:7: architecture.layers[].attention selects 1024 tokens, but another kind of layer selects 2048; all read the same selection"}},
+			[]string{"15:7: architecture.layers[].attention selects 1024 tokens, but another kind of layer selects 2048; all read the same selection"}},
 		{"a selection by nobody", "kimi-k2", "count: 60\n      attention: {kind: mla,", "count: 60\n      attention: {kind: mla, selected: 2048,",
 			[]string{"15:7: architecture.layers[].attention selects 2048 tokens, but no layer has an indexer that selects them"}},
 		{"an indexer that selects nothing", "kimi-k2", "count: 60\n      attention: {kind: mla, heads: 64,", "count: 60\n      attention: {kind: mla, heads: 64, indexer: {heads: 64, head_dim: 128},",
