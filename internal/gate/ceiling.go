@@ -88,21 +88,20 @@ func ceiling(in *Input) Result {
 	if f.TPOT == nil {
 		return Result{Answer: Pass, Reason: "below the roof", Figures: figures}
 	}
-	return Result{Answer: Pass, Reason: below(h, step, &a), Figures: figures}
+	return Result{Answer: Pass, Reason: below(h, step), Figures: figures}
 }
 
 // below says how near a healthy row comes to its roof, and to the expected line where
-// that is another.
-func below(h roofline.Held, step row.Step, a *roofline.Answer) string {
+// experts make that another.
+func below(h roofline.Held, step row.Step) string {
 	h.Figure, h.Value = roofline.HeldTPOT, step.TPOT
 	reason := percent(h.Share()) + " of the hard roof at a batch of " + itoa(h.Decode.Batch)
 	if h.Decoding > 1 {
 		reason += " a replica"
 	}
-	if hard, expected := a.DecodeTokPerSec.Hard, a.DecodeTokPerSec.Expected; expected < hard && routed(h.Decode.Model) {
-		share := h.Share() * hard / expected
-		reason += ", " + percent(share) + " of the expected one"
-		if share > 1 {
+	if expected := h.Expected(); expected > h.Roof() && routed(h.Decode.Model) {
+		reason += ", " + percent(expected/h.Value) + " of the expected one"
+		if expected > h.Value {
 			reason += ": its tokens shared more experts than chance gives them"
 		}
 	}

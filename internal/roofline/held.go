@@ -28,6 +28,8 @@ type Held struct {
 	Offered int64   // requests in flight, as offered; 0 unknown
 	E2EMS   float64 // mean time of a request; 0 unknown
 
+	expected bool // the line of tokens that choose their experts evenly, in place of the roof
+
 	// Set where a cause is tried.
 	bandwidth float64 // bytes a second of one device; 0: as published
 	headless  bool    // the head is not read
@@ -51,6 +53,14 @@ func (h *Held) Roof() float64 {
 	return h.rate()
 }
 
+// Expected is where the figure is to be expected at best where every token chooses its
+// experts evenly, and stages of a pipeline are passed in turn; elsewhere it is the roof.
+func (h *Held) Expected() float64 {
+	e := *h
+	e.expected = true
+	return e.Roof()
+}
+
 // Share is how much of its roof the figure reaches: above 1 it passes it.
 func (h *Held) Share() float64 {
 	if h.Figure == HeldRate {
@@ -62,28 +72,38 @@ func (h *Held) Share() float64 {
 // step is the least time of one token of a sequence, in ms.
 func (h *Held) step() float64 {
 	in := h.pack(h.Decode)
-	return 1e3 * in[SlotBatch] / CeilingPacked(in)[OutDecodeTokPerSecHard]
+	return 1e3 * in[SlotBatch] / h.of(in, OutDecodeTokPerSecHard, OutDecodeTokPerSecExpected)
+}
+
+// of is the figure of a packed question in its hard slot, or in its expected one.
+func (h *Held) of(in []float64, hard, expected int) float64 {
+	if h.expected {
+		hard = expected
+	}
+	return CeilingPacked(in)[hard]
 }
 
 // fill is the least time of the prompt, in ms.
-func (h *Held) fill() float64 { return CeilingPacked(h.pack(h.Prefill))[OutPrefillHardMS] }
+func (h *Held) fill() float64 {
+	return h.of(h.pack(h.Prefill), OutPrefillHardMS, OutPrefillExpectedMS)
+}
 
 // rate is the most output tokens a second over all replicas. Where prompts have devices
 // of their own, neither side can bring more than it would by itself: a prompt is a request
 // of one token, and a step brings every further one.
 func (h *Held) rate() float64 {
 	if !h.Apart {
-		return float64(h.Decoding) * CeilingPacked(h.pack(h.Decode))[OutServingTokPerSec]
+		return float64(h.Decoding) * h.of(h.pack(h.Decode), OutServingTokPerSec, OutServingTokPerSecExpected)
 	}
 	osl := float64(h.Decode.OSL)
 	prompts := h.Prefill
 	prompts.OSL, prompts.Concurrency = 1, max(1, h.Prefill.Concurrency)
-	roof := float64(h.Filling) * osl * CeilingPacked(h.pack(prompts))[OutServingTokPerSec]
+	roof := float64(h.Filling) * osl * h.of(h.pack(prompts), OutServingTokPerSec, OutServingTokPerSecExpected)
 	if osl > 1 {
 		steps := h.Decode
 		steps.Batch = max(1, h.Decode.Concurrency)
 		in := h.pack(steps)
-		if decode := float64(h.Decoding) * osl / (osl - 1) * CeilingPacked(in)[OutDecodeTokPerSecHard]; !(decode >= roof) {
+		if decode := float64(h.Decoding) * osl / (osl - 1) * h.of(in, OutDecodeTokPerSecHard, OutDecodeTokPerSecExpected); !(decode >= roof) {
 			roof = decode
 		}
 	}

@@ -19,7 +19,7 @@ var (
 	ladder = []int64{1, 4, 16, 64}
 )
 
-// What a run costs beside the hard roof. A start is what engines took on the measured
+// What a run costs beside its roof. A start is what engines took on the measured
 // hosts (80 to 250 s); runs reached 0.5 to 0.7 of the roof there.
 const (
 	startSeconds = 180
@@ -30,7 +30,7 @@ const (
 )
 
 // Basis says how GPU-minutes are estimated, a GPU.
-const Basis = "180 s to start, then at each load 3 repeats of 2 warm-up waves and 10 requests a stream, 20 at least, at 60% of the hard roof"
+const Basis = "180 s to start, then at each load 3 repeats of 2 warm-up waves and 10 requests a stream, 20 at least, at 60% of the roof, or of the expected line where that is another"
 
 // Kinds of gap.
 const (
@@ -195,10 +195,10 @@ func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known b
 		// More streams never speed up one of them, and fewer never serve more together:
 		// what this recipe has measured already says all that a load on the same side can.
 		if len(have) == 0 || l.concurrency < slices.Min(have) {
-			top.perUser = max(top.perUser, f.perUser)
+			top.perUser.raise(f.perUser)
 		}
 		if len(have) == 0 || l.concurrency > slices.Max(have) {
-			top.perGPU = max(top.perGPU, f.perGPU)
+			top.perGPU.raise(f.perGPU)
 		}
 		requests := max(leastTimed, leastWaves*l.concurrency)
 		waves := float64((requests+l.concurrency-1)/l.concurrency + warmupWaves)
@@ -267,15 +267,15 @@ func what(c Catalog, g Gap) string {
 
 // matter fills in why a gap matters, and which recommendations its roof could change.
 func (g *Gap) matter(model string, top roofs, best leader) {
-	claim := func(what string, roof, held float64) string {
-		if roof <= held {
+	claim := func(what string, roof rates, held float64) string {
+		if roof.hard <= held {
 			return ""
 		}
 		g.Changes = append(g.Changes, model+" at "+g.Shape+", "+what)
-		if float64(roof*efficiency) > held {
+		if float64(roof.expected*efficiency) > held {
 			g.Likely++
 		}
-		s := what + ", where its roof is " + digits(roof)
+		s := what + ", where its roof is " + digits(roof.hard)
 		if held > 0 {
 			s += " and the best measured " + digits(held)
 		}
@@ -287,7 +287,7 @@ func (g *Gap) matter(model string, top roofs, best leader) {
 	switch {
 	case best.perUser == 0 && best.perGPU == 0:
 		s = "Nothing of " + model + " ranks at " + g.Shape + " yet: this would be its first recommendation. Its roofs: " +
-			digits(top.perUser) + " tok/s for each user, " + digits(top.perGPU) + " output tok/s per GPU."
+			digits(top.perUser.hard) + " tok/s for each user, " + digits(top.perGPU.hard) + " output tok/s per GPU."
 	case user != "" && gpu != "":
 		s = "It could take rank 1 for " + user + ", and for " + gpu + "."
 	case user+gpu != "":

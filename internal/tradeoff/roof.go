@@ -64,11 +64,19 @@ func unfit(c Catalog, recipe string) string {
 // load is one shape at one concurrency.
 type load struct{ isl, osl, concurrency int64 }
 
-// roofs of a recipe under a load: the most that one user and one GPU could see, and how
-// long a wave of requests takes at the least.
+// roofs of a recipe under a load: the most that one user and one GPU could see, what they
+// are to expect of it at best, and how long a wave of requests then takes.
 type roofs struct {
-	perUser, perGPU float64 // output tok/s
+	perUser, perGPU rates   // output tok/s
 	waveSeconds     float64 // each stream's one request, all streams together
+}
+
+// rates are a hard roof and the expected line, which differ where tokens share experts or
+// stages are passed in turn.
+type rates struct{ hard, expected float64 }
+
+func (r *rates) raise(other rates) {
+	r.hard, r.expected = max(r.hard, other.hard), max(r.expected, other.expected)
 }
 
 // roofsOf are a recipe's roofs under a load that its devices hold. why is not "" where
@@ -78,19 +86,19 @@ func roofsOf(c Catalog, recipe string, at load) (r roofs, fits bool, why string)
 	if why != "" {
 		return r, true, why
 	}
-	q, p := l.decode, l.prefill
+	h := roofline.Held{Decode: l.decode, Prefill: l.prefill, Apart: l.recipe.Apart(), Decoding: l.decoding, Filling: l.filling}
 	// Streams part evenly over the replicas; the fullest replica decides.
-	q.Batch = shareOf(at.concurrency, l.decoding)
-	p.Batch = shareOf(at.concurrency, l.filling)
-	for _, q := range []*roofline.Query{&q, &p} {
+	h.Decode.Batch = shareOf(at.concurrency, l.decoding)
+	h.Prefill.Batch = shareOf(at.concurrency, l.filling)
+	for _, q := range []*roofline.Query{&h.Decode, &h.Prefill} {
 		q.ISL, q.OSL, q.Concurrency = at.isl, at.osl, q.Batch
 		q.Context = at.isl + at.osl
 	}
-	if l.recipe.Apart() {
-		p.Context = at.isl // each prompt's cache leaves when it is done
-		p.Batch = 1
+	if h.Apart {
+		h.Prefill.Context = at.isl // each prompt's cache leaves when it is done
+		h.Prefill.Batch = 1
 	}
-	for _, q := range []roofline.Query{q, p} {
+	for _, q := range []roofline.Query{h.Decode, h.Prefill} {
 		room := roofline.Ceiling(q)
 		if room.MaxConcurrency == nil {
 			return r, true, room.Missing["max_concurrency"]
@@ -99,21 +107,23 @@ func roofsOf(c Catalog, recipe string, at load) (r roofs, fits bool, why string)
 			return r, false, ""
 		}
 	}
-	q.Context = int64(q.MeanContext(at.isl+1, at.isl+at.osl-1))
-	steps, prompts := roofline.Ceiling(q), roofline.Ceiling(p)
+	h.Decode.Context = int64(h.Decode.MeanContext(at.isl+1, at.isl+at.osl-1))
+	steps, prompts := roofline.Ceiling(h.Decode), roofline.Ceiling(h.Prefill)
 	for _, why := range []string{steps.Missing["decode_step_ms"], prompts.Missing["prefill_ms"], steps.Missing["serving"]} {
 		if why != "" {
 			return r, true, why
 		}
 	}
-	rate := roofline.Held{Figure: roofline.HeldRate, Decode: q, Prefill: p, Apart: l.recipe.Apart(), Decoding: l.decoding, Filling: l.filling}
-	token := 1e3 * float64(q.Batch) / steps.DecodeTokPerSec.Hard
-	wave := float64(float64(shareOf(at.concurrency, l.filling))*prompts.PrefillMS.Hard) + float64(float64(at.osl-1)*token)
-	return roofs{
-		perUser:     1e3 / token,
-		perGPU:      rate.Roof() / float64(l.recipe.GPUs()),
-		waveSeconds: wave / 1e3,
-	}, true, ""
+	h.Figure = roofline.HeldTPOT
+	token := h.Expected()
+	r.perUser = rates{1e3 / h.Roof(), 1e3 / token}
+	h.Figure = roofline.HeldRate
+	gpus := float64(l.recipe.GPUs())
+	r.perGPU = rates{h.Roof() / gpus, h.Expected() / gpus}
+	h.Figure = roofline.HeldTTFT
+	prompt := h.Expected()
+	r.waveSeconds = (float64(float64(shareOf(at.concurrency, l.filling))*prompt) + float64(float64(at.osl-1)*token)) / 1e3
+	return r, true, ""
 }
 
 func shareOf(streams, replicas int64) int64 { return (streams + replicas - 1) / replicas }

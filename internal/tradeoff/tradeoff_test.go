@@ -264,16 +264,41 @@ func TestRoofsOfPoolsApart(t *testing.T) {
 		return r
 	}
 	even, few, many := pools(4, 4), pools(2, 6), pools(6, 2)
-	if !(few.perUser > even.perUser && even.perUser > many.perUser) {
-		t.Errorf("more devices that decode have fewer streams each: %v, %v, %v", few.perUser, even.perUser, many.perUser)
+	if !(few.perUser.hard > even.perUser.hard && even.perUser.hard > many.perUser.hard) {
+		t.Errorf("more devices that decode have fewer streams each: %v, %v, %v", few.perUser.hard, even.perUser.hard, many.perUser.hard)
 	}
 	// At 8192:64 prompts are what takes time: 8 devices bring as many as fill them.
-	if got, want := even.perGPU/few.perGPU, 2.0; math.Abs(got-want) > 1e-9 {
+	if got, want := even.perGPU.hard/few.perGPU.hard, 2.0; math.Abs(got-want) > 1e-9 {
 		t.Errorf("twice the devices for prompts bring %v times the tokens", got)
 	}
 	one, _, _ := roofsOf(c, "m/t/latency/vllm", load{8192, 64, 16})
-	if !(even.perGPU < one.perGPU) {
-		t.Errorf("a side that waits for the other brings %v a GPU, and one that does both %v", even.perGPU, one.perGPU)
+	if !(even.perGPU.hard < one.perGPU.hard) {
+		t.Errorf("a side that waits for the other brings %v a GPU, and one that does both %v", even.perGPU.hard, one.perGPU.hard)
+	}
+}
+
+// What tokens that choose their experts for themselves can reach tells what a run will
+// take, and what it is likely to change; what it could change at all, the hard roof.
+func TestGapsOfModelsWithExperts(t *testing.T) {
+	c := known()
+	layer := &c.Models["m"].Architecture.Layers[0]
+	layer.FFN = roofline.FFN{Kind: roofline.MoE, Width: 1024, Experts: 64, TopK: 4}
+	r, fits, why := roofsOf(c, "m/t/latency/vllm", load{1024, 256, 64})
+	if !fits || why != "" || !(r.perUser.expected < 0.5*r.perUser.hard) || !(r.perGPU.expected < r.perGPU.hard) {
+		t.Fatalf("%+v %v %q", r, fits, why)
+	}
+	if wave := 255 / r.perUser.expected; r.waveSeconds < wave {
+		t.Errorf("a wave takes %v s, its steps alone %v", r.waveSeconds, wave)
+	}
+	one, _, _ := roofsOf(c, "m/t/latency/vllm", load{1024, 256, 1})
+	rows := []Measured{ranked("m/t/throughput/vllm", 64, one.perUser.expected*0.7, r.perGPU.expected*0.7)}
+	g := find(t, Gaps(c, rows), "m/t/latency/vllm", "1024:256")
+	if len(g.Changes) != 2 || g.Likely != 0 {
+		t.Errorf("could change %q, likely %d of them", g.Changes, g.Likely)
+	}
+	rows = []Measured{ranked("m/t/throughput/vllm", 64, one.perUser.expected*0.5, r.perGPU.expected*0.5)}
+	if g := find(t, Gaps(c, rows), "m/t/latency/vllm", "1024:256"); len(g.Changes) != 2 || g.Likely != 2 {
+		t.Errorf("could change %q, likely %d of them", g.Changes, g.Likely)
 	}
 }
 
