@@ -48,7 +48,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages hold nothing but tests.
-var testOnly = []string{"internal/imports", "internal/browsertest", "wasm"}
+var testOnly = []string{"internal/imports", "internal/browsertest", "wasm", "content"}
 
 // denied imports of the pure packages, each with what it would cost.
 var denied = map[string]string{
