@@ -185,7 +185,7 @@ func TestCeilingOfWindows(t *testing.T) {
 		factor float64
 		want   gate.Answer
 	}{{1.01, gate.Pass}, {0.85, gate.Fail}} {
-		m := makeOf(was, rowtest.Options{Slowness: (c.factor*exact - 0.15) / long, Repeats: 1, Cells: []rowtest.Cell{cell}})
+		m := makeOf(was, rowtest.Options{Slowness: (c.factor*exact - 0.15) / long, Protocol: row.Passes, Repeats: 1, Cells: []rowtest.Cell{cell}})
 		if r := ceilingOf(t, m); r.Answer != c.want {
 			t.Errorf("%v of the steps' time: %v %s", c.factor, r.Answer, r.Reason)
 		}
