@@ -24,6 +24,16 @@ type checkedGate struct {
 	Reason  string            `json:"reason"`
 	Figures []checkedCompared `json:"figures"`
 	Mend    string            `json:"mend,omitempty"`
+	Causes  []checkedCause    `json:"causes,omitempty"` // of what is above its roof, what explains it first
+
+	head string // the reason without the causes
+}
+
+// checkedCause is one thing that could explain a figure above its roof, tried.
+type checkedCause struct {
+	Name     string `json:"name"`
+	Text     string `json:"text"`
+	Explains bool   `json:"explains"`
 }
 
 type checkedCompared struct {
@@ -103,9 +113,12 @@ func check(_ context.Context, args []string, s streams) int {
 func checkedGates(results []gate.Result) []checkedGate {
 	out := make([]checkedGate, len(results))
 	for i, r := range results {
-		out[i] = checkedGate{r.Gate, r.Answer.String(), r.Reason, []checkedCompared{}, r.Mend}
+		out[i] = checkedGate{Gate: r.Gate, Answer: r.Answer.String(), Reason: r.Reason, Figures: []checkedCompared{}, Mend: r.Mend, head: r.Head()}
 		for _, c := range r.Figures {
 			out[i].Figures = append(out[i].Figures, checkedCompared(c))
+		}
+		for _, c := range r.Causes {
+			out[i].Causes = append(out[i].Causes, checkedCause{c.Name, c.Text, c.Closes})
 		}
 	}
 	return out
@@ -131,11 +144,14 @@ func (f *checkedFile) print(s streams) {
 		}
 		fmt.Fprintf(s.out, "%s row %d %s %s: %s\n", filepath.Base(f.File), i, printable(r.ID), r.Load, r.Verdict)
 		for _, g := range r.Gates {
-			text := printable(g.Reason)
+			text := printable(g.head)
 			if g.Mend != "" {
 				text += " (" + printable(g.Mend) + ")"
 			}
 			fmt.Fprintf(s.out, "  %-16s %-12s %s\n", g.Answer, g.Gate, text)
+			for _, c := range g.Causes {
+				fmt.Fprintf(s.out, "  %-16s %-12s - %s\n", "", "", printable(c.Text))
+			}
 		}
 	}
 }

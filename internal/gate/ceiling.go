@@ -79,7 +79,7 @@ func ceiling(in *Input) Result {
 		result := Result{Answer: Fail, Figures: figures}
 		for i := range explain {
 			tried := explain[i].Causes()
-			text += ". " + causes(explain[i].Figure, tried)
+			text += causes(explain[i].Figure, tried)
 			result.Causes = append(result.Causes, tried...)
 		}
 		result.Reason = text
@@ -120,7 +120,7 @@ func routed(m *roofline.Model) bool {
 
 // causes lists what was tried, each with its recomputed ceiling, what explains it first.
 func causes(figure string, tried []roofline.Cause) string {
-	text := "Causes tried for " + map[string]string{
+	text := causesTried + map[string]string{
 		roofline.HeldTPOT: "the TPOT", roofline.HeldTTFT: "the TTFT",
 		roofline.HeldE2E: "that request", roofline.HeldRate: "the rate",
 	}[figure] + ": "

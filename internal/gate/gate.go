@@ -5,6 +5,8 @@
 package gate
 
 import (
+	"strings"
+
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 )
@@ -40,6 +42,18 @@ type Result struct {
 	// Causes are what gate ceiling tried for what is above its roof. The reason tells them
 	// too.
 	Causes []roofline.Cause
+}
+
+// causesTried parts a reason from the causes at its end.
+const causesTried = ". Causes tried for "
+
+// Head is the reason without the causes, for where these stand by themselves.
+func (r *Result) Head() string {
+	if len(r.Causes) == 0 {
+		return r.Reason
+	}
+	head, _, _ := strings.Cut(r.Reason, causesTried)
+	return head
 }
 
 // Compared is one figure beside the limit or the value it was held against.

@@ -255,11 +255,8 @@ func gateViews(results []gate.Result) []gateView {
 		case gate.Warn:
 			class = "warn"
 		}
-		reason := g.Reason
-		if len(g.Causes) > 0 { // they stand beside the gauge, one a line
-			reason, _, _ = strings.Cut(reason, ". Causes tried ")
-		}
-		views[i] = gateView{g.Gate, g.Answer.String(), class, reason, g.Mend, g.Figures}
+		// What was tried stands beside the gauge, one a line.
+		views[i] = gateView{g.Gate, g.Answer.String(), class, g.Head(), g.Mend, g.Figures}
 	}
 	return views
 }
