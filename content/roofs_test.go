@@ -119,7 +119,10 @@ func joined(text string) []string {
 // peak it computes, the second where a device has no peak for the first.
 func checkFormat(fail failure, cells []string, of func(format string, t *roofline.Target) (bytes, peak float64)) {
 	format := strings.Trim(cells[0], "`")
-	expr, result, _ := strings.Cut(cells[1], " = ")
+	expr, result, worked := strings.Cut(cells[1], " = ")
+	if !worked {
+		result = expr
+	}
 	list, err := tokens(expr, nil)
 	if err != nil {
 		fail("%v", err)
