@@ -74,7 +74,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		default:
 			for _, g := range gate.Blocking(results) {
 				if line.reason == "" {
-					line.reason = g.Gate + ": " + g.Reason
+					line.reason = g.Gate + ": " + g.Head()
 				}
 				hints.add(g.Gate, g.Mend)
 			}
