@@ -96,7 +96,7 @@ func verdict(m *measured) sentence {
 	}
 	for _, g := range m.Gates {
 		if g.Answer == gate.Fail {
-			return sentence{strong("Not verified:"), say(" "), code(g.Gate), say(". " + closed(g.Reason) + mend(g))}
+			return sentence{strong("Not verified:"), say(" "), code(g.Gate), say(". " + closed(g.Head()) + mend(g))}
 		}
 	}
 	for _, g := range m.Gates {
