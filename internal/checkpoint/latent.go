@@ -45,9 +45,9 @@ func (d *decoder) correctsRouting() bool {
 }
 
 func (d *decoder) latentLayers(moe roofline.FFN, attention func(i int64) roofline.Attention) {
-	otherwise := int64(3)
-	if d.family == "deepseek_v2" {
-		otherwise = 0
+	otherwise, ok := map[string]int64{"deepseek_v2": 0, "glm4_moe_lite": 1}[d.family]
+	if !ok {
+		otherwise = 3
 	}
 	sparse := d.firstDense(otherwise)
 	d.must("mlp_bias", "false")

@@ -46,6 +46,8 @@ var published = map[string]struct {
 	"qwen3.5-397b-a17b":       {396.3, 16.3, "bf16", ""}, // the card: 397 and 17
 	"nemotron-3-nano-30b-a3b": {31.6, 3.2, "bf16", ""},
 	"nemotron-h-56b":          {56.3, 55.3, "bf16", ""},
+	"mimo-v2-flash":           {309, 15, "fp8", ""},
+	"nemotron-super-49b":      {49.9, 48.8, "bf16", ""},
 
 	// The same architectures in other formats.
 	"glm-5.2-fp8":          {743.377, 40.299, "fp8", ""},

@@ -33,14 +33,14 @@ var neutral = set(
 	"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar", "attention_multiplier",
 	"embedding_multiplier", "logits_scaling", "residual_multiplier", "attn_scale", "attn_temperature_tuning",
 	"floor_scale", "residual_in_fp32", "fp32_residual_connection", "use_gemma_norm", "cache_implementation",
-	"layernorm_full_attention_alpha", "layernorm_full_attention_beta", "layernorm_linear_attention_alpha",
+	"logit_scale", "attention_value_scale", "moe_norm_min", "layernorm_full_attention_alpha", "layernorm_full_attention_beta", "layernorm_linear_attention_alpha",
 	"layernorm_linear_attention_beta", "layernorm_mlp_alpha", "layernorm_mlp_beta", "shared_moe_mode",
 
 	// positions
 	"rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq", "rope_interleave", "rotary_dim",
 	"partial_rotary_factor", "original_max_position_embeddings", "initial_context_length", "position_embedding_type",
 	"indexer_rope_interleave", "use_mrope", "no_rope_layers", "no_rope_layer_interval", "rope_type",
-	"max_sequence_length", "model_max_length", "mrope_section", "theta", "global_rope_theta",
+	"max_sequence_length", "model_max_length", "mrope_section", "theta", "global_rope_theta", "swa_rope_theta",
 
 	// routing: which experts are chosen, not how many
 	"norm_topk_prob", "n_group", "topk_group", "topk_method", "scoring_func", "routed_scaling_factor",
