@@ -24,7 +24,7 @@ The model is one of the catalogue (--model), that of a Hugging Face config.json
 none. --target is a device of the catalogue, N of them (DEVICE-xN), or a file of one's
 own (mine.yaml, in the form of data/targets). --list names models and devices.
 
-FILE is a config.json or a GGUF. RECIPE (MODEL/TARGET/STRATEGY/ENGINE) states model,
+FILE is a config.json, a GGUF, or a folder with a checkpoint. RECIPE (MODEL/TARGET/STRATEGY/ENGINE) states model,
 target, types and layout by itself; its answer is for one replica.`
 	ceilingExample = `measure ceiling --model gpt-oss-120b --target h100-sxm-x2 --batch 16 --context 4096 --isl 1024`
 )
@@ -34,6 +34,7 @@ type ceilingCall struct {
 	root, recipe, model, config, weights, target string
 
 	query      roofline.Query
+	fill       *roofline.Query // of a recipe whose prompts run on devices of their own
 	json, list bool
 	header     *checkpoint.Header // of --weights
 	flags      *pflag.FlagSet
@@ -101,13 +102,29 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	if len(c.problems) > 0 {
 		return c.refuse(s)
 	}
-	answer := roofline.Ceiling(*q)
-	call.explain(answer.Missing)
+	answer := call.answer()
 	if call.json {
 		return printJSON(s, call.form(answer))
 	}
 	call.print(s.out, answer)
 	return exitOK
+}
+
+// answer is the ceiling, with the flag that would help beside each reason. Of a recipe
+// whose prompts run on devices of their own the prefill is theirs.
+func (call *ceilingCall) answer() roofline.Answer {
+	a := roofline.Ceiling(call.query)
+	if call.fill != nil {
+		b := roofline.Ceiling(*call.fill)
+		a.PrefillMS, a.PrefillFormula = b.PrefillMS, b.PrefillFormula
+		delete(a.Missing, "prefill_ms")
+		if why := b.Missing["prefill_ms"]; why != "" {
+			a.Missing["prefill_ms"] = why
+		}
+		a.Serving, a.Missing["serving"] = nil, "prompts and decode steps run on devices of their own"
+	}
+	call.explain(a.Missing)
+	return a
 }
 
 // length is a count that may be 0 and as long as any context.

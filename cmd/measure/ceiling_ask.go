@@ -3,31 +3,36 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"rowproof/internal/catalog"
 	"rowproof/internal/checkpoint"
-	"rowproof/internal/tradeoff"
+	"rowproof/internal/roofline"
 )
 
-// argument takes the one argument: a file that describes a model, else a recipe.
+// argument takes the one argument: a file or folder that describes a model, else a recipe.
 func (call *ceilingCall) argument(c collector, arg string) {
-	switch strings.ToLower(filepath.Ext(arg)) {
-	case ".json":
-		if call.config != "" {
-			c.wrong("--config %s with %s: want one of the two", call.config, arg)
-		}
-		call.config = arg
-	case ".gguf":
-		if call.weights != "" {
-			c.wrong("--weights %s with %s: want one of the two", call.weights, arg)
-		}
-		call.weights = arg
+	flag, to := "weights", &call.weights
+	switch ext := strings.ToLower(filepath.Ext(arg)); {
+	case ext == ".json" && !strings.HasSuffix(arg, ".index.json"):
+		flag, to = "config", &call.config
+	case ext == ".gguf" || ext == ".safetensors" || ext == ".json" || exists(arg):
 	default:
 		call.recipe = arg
+		return
 	}
+	if *to != "" {
+		c.wrong("--%s %s with %s: want one of the two", flag, *to, arg)
+	}
+	*to = arg
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // resolve fills in the query from the catalogue and from files, and lists all that is
@@ -152,12 +157,21 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 			problems = append(problems, "--"+f+" with a RECIPE, which states it: want one of the two")
 		}
 	}
-	if known.Recipes[call.recipe] == nil {
+	r := known.Recipes[call.recipe]
+	if r == nil {
 		return append(problems, noRecipe(known, call.recipe))
 	}
-	base, _, why := tradeoff.Query(tradeoff.Catalog(*known), call.recipe)
+	id := strings.Split(call.recipe, "/")
+	m, t := known.Models[id[0]], known.Targets[id[1]]
+	base, _, why := r.Roof(m, t)
+	if why == "" && r.Apart() {
+		var fill roofline.Query
+		fill, _, why = r.PrefillRoof(m, t)
+		fill.Batch, fill.ISL, fill.Cached, fill.Chunk = 1, call.query.ISL, call.query.Cached, call.query.Chunk
+		call.fill = &fill
+	}
 	if why != "" {
-		return append(problems, call.recipe+": not computable: "+why)
+		return append(problems, call.recipe+": not computable: missing "+why)
 	}
 	q := call.query
 	base.Batch, base.Context, base.ISL, base.OSL = q.Batch, q.Context, q.ISL, q.OSL
@@ -181,7 +195,7 @@ var fields = map[string]string{
 func (call *ceilingCall) wrong(known *catalog.Catalog) []string {
 	q := &call.query
 	problems := q.Wrong()
-	if q.Gamma > 0 && q.Acceptance == 0 && q.Accepted == 0 && call.recipe == "" && !call.flags.Changed("acceptance") {
+	if q.Gamma > 0 && q.Acceptance == 0 && q.Accepted == 0 && !call.flags.Changed("acceptance") {
 		problems = append(problems, fmt.Sprintf("gamma %d: of drafted tokens it must be known how many are kept: want --acceptance or --accepted", q.Gamma))
 	}
 	tp := fmt.Sprintf("tp %d: ", q.Filled().TP)

@@ -114,16 +114,20 @@ func openWeights(name string) (w weightFiles, why string) {
 		}
 	}
 	for _, n := range names {
-		f, err := os.Open(n)
+		info, err := os.Stat(n)
+		if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+			err = errors.New("it is no regular file")
+		}
+		var f *os.File
+		if err == nil {
+			f, err = os.Open(n)
+		}
 		if err != nil {
 			w.close()
-			return w, n + " " + whyNot(err)
-		}
-		info, err := f.Stat()
-		if err != nil || !info.Mode().IsRegular() {
-			f.Close()
-			w.close()
-			return w, n + " is no regular file, so its size cannot be told"
+			if why = whyNot(err); n != name {
+				why = n + ": " + why
+			}
+			return w, why
 		}
 		w.files = append(w.files, checkpoint.File{Name: n, Size: info.Size(), ReaderAt: f})
 	}
