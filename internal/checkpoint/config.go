@@ -143,16 +143,26 @@ func (d *decoder) readArchitecture(top *object) {
 		d.a.Vocabulary = d.countOr("vocab_size", mostWidth, d.rules.vocabulary)
 	}
 	d.a.MaxContext = d.countOr("max_position_embeddings", mostContext, d.rules.context)
-	if v := d.get("layers_block_type"); v != nil && v.kind == '[' && !d.has("num_hidden_layers") {
-		d.depth = min(int64(len(v.values)), mostLayers)
-	} else {
-		d.depth = d.count("num_hidden_layers", mostLayers)
-	}
+	d.depth = d.layersStated()
 	d.a.TiedHead = d.flagOr("tie_word_embeddings", top.flagOr("tie_word_embeddings", d.rules.tied))
 	d.rules.layers(d)
 	if size := roughParams(&d.a); size > mostParams {
 		d.p.add(d.path, "describes about "+strconv.FormatFloat(size, 'g', 3, 64)+" parameters; a model of at most 1e+15 is accepted")
 	}
+}
+
+// layersStated is how many layers there are: by number, or, in newer files of some types,
+// by a list or pattern that has one entry each.
+func (d *decoder) layersStated() int64 {
+	if !d.has("num_hidden_layers") && d.family == "nemotron_h" {
+		if v := d.get("layers_block_type"); v != nil && v.kind == '[' {
+			return min(int64(len(v.values)), mostLayers)
+		}
+		if v := d.get("hybrid_override_pattern"); v != nil {
+			return min(int64(len(v.text)), mostLayers)
+		}
+	}
+	return d.count("num_hidden_layers", mostLayers)
 }
 
 // layer adds one layer, of a kind that may have stood before.

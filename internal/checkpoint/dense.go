@@ -224,7 +224,9 @@ func gemma2(d *decoder) {
 	a.QKVBias = d.flagOr("attention_bias", false)
 	a.OutputBias = a.QKVBias
 	d.must("use_bidirectional_attention", "false")
-	d.slide(d.types(every(2), full, sliding), d.window(4096), a, d.dense(false), 4)
+	window := d.window(4096)
+	d.must("sliding_window_size", itoa(window))
+	d.slide(d.types(every(2), full, sliding), window, a, d.dense(false), 4)
 }
 
 func gemma3(d *decoder) {
@@ -247,6 +249,7 @@ func phi3(d *decoder) {
 		rule = func(int64) string { return sliding }
 		d.note("sliding_window " + itoa(window) + " slides on all layers")
 	}
+	d.must("full_attn_mod", "1")
 	d.slide(d.types(rule, full, sliding), window, d.heads(0), d.dense(false), 2)
 }
 
@@ -269,6 +272,7 @@ func smollm3(d *decoder) {
 	a.QKVBias = d.flagOr("attention_bias", false)
 	a.OutputBias = a.QKVBias
 	f := d.dense(d.flagOr("mlp_bias", false))
+	d.numberOr("max_window_layers", mostLayers, 0)
 	if d.flagOr("use_sliding_window", false) && !d.has("layer_types") {
 		d.wrong("use_sliding_window", "is true without layer_types, whose cost is not known; accepted: false, or layer_types")
 	}

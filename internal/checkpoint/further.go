@@ -65,6 +65,11 @@ func cohere2(d *decoder) {
 		return
 	}
 	d.must("use_qk_norm", "false")
+	for _, k := range []string{"use_gated_activation", "use_parallel_block", "use_embedding_sharing"} {
+		d.must(k, "true")
+	}
+	d.must("layer_switch", itoa(pattern))
+	d.get("order_of_interleaved_layers") // local before global, as ever
 	d.slide(d.types(every(pattern), full, sliding), d.window(4096), a, d.dense(false), 1)
 }
 
@@ -87,7 +92,7 @@ func ernieMoE(d *decoder) {
 	d.must("use_bias", "false")
 	f := d.routed(d.count("moe_num_experts", mostCount), d.count("moe_k", mostCount), d.count("moe_intermediate_size", mostWidth))
 	f.SharedWidth = d.numberOr("moe_num_shared_experts", mostCount, 2) * f.Width
-	f.RouterBias = true
+	f.RouterBias = d.flagOr("moe_use_aux_free", true)
 	first, interval := d.numberOr("moe_layer_start_index", mostLayers, 1), d.countOr("moe_layer_interval", mostLayers, 1)
 	last := d.depth - 1
 	if v := d.get("moe_layer_end_index"); v != nil && v.text != "-1" {

@@ -35,6 +35,18 @@ var ggufFamilies = map[string]ggufRules{
 	"gemma3":    {norms: 4, qkNorm: true, tied: true, swaEvery: 6},
 	"lfm2":      {norms: 2, qkNorm: true, tied: true, conv: true},
 	"glm4moe":   {norms: 2, qkvBias: true},
+
+	"qwen2vl":       {norms: 2, qkvBias: true},
+	"qwen2moe":      {norms: 2, qkvBias: true},
+	"qwen3vl":       {norms: 2, qkNorm: true},
+	"qwen3vlmoe":    {norms: 2, qkNorm: true},
+	"granite":       {norms: 2},
+	"olmo2":         {norms: 2, qkNorm: true},
+	"seed_oss":      {norms: 2, qkvBias: true},
+	"minimax-m2":    {norms: 2, qkNorm: true},
+	"dots1":         {norms: 2, qkNorm: true},
+	"glm4":          {norms: 4, qkvBias: true},
+	"hunyuan-dense": {norms: 2, qkNorm: true},
 }
 
 // ggufNeutral are ends of keys that no cost depends on.

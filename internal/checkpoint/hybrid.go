@@ -273,6 +273,9 @@ func graniteHybrid(d *decoder) {
 	}
 	d.get("intermediate_size")
 	d.get("num_experts_per_tok")
+	for _, k := range []string{"mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv", "mamba_conv_bias", "mamba_expand"} {
+		d.get(k)
+	}
 	words := d.words("layer_types", d.depth, "mamba", linear, "attention", full)
 	if other := d.words("layers_block_type", d.depth, "mamba", linear, "attention", full); words == nil {
 		words = other
@@ -283,6 +286,10 @@ func graniteHybrid(d *decoder) {
 	}
 	var mamba roofline.Attention
 	if slices.Contains(words, "mamba") || slices.Contains(words, linear) {
+		if v := d.get("mamba_d_head"); v != nil && v.text == "auto" {
+			d.wrong("mamba_d_head", "is auto; a whole number is needed")
+			return
+		}
 		mamba = d.mamba("mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv", "mamba_conv_bias")
 	}
 	d.must("mamba_proj_bias", "false")
@@ -292,8 +299,5 @@ func graniteHybrid(d *decoder) {
 			one = mamba
 		}
 		d.layer(roofline.Layer{Attention: one, FFN: f, Norms: 2})
-	}
-	for _, k := range []string{"mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv", "mamba_conv_bias", "mamba_expand"} {
-		d.get(k)
 	}
 }

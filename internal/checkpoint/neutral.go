@@ -22,6 +22,7 @@ var neutral = set(
 
 	// training and losses
 	"attention_dropout", "attn_pdrop", "embd_pdrop", "resid_pdrop", "hidden_dropout", "dropout", "classifier_dropout",
+	"residual_dropout",
 	"aux_loss_alpha", "seq_aux", "initializer_range", "initializer_factor", "output_router_logits",
 	"router_aux_loss_coef", "router_jitter_noise", "router_z_loss_coef", "router_bias_update_speed",
 	"rescale_prenorm_residual", "gradient_checkpointing", "use_cache", "pretraining_tp", "problem_type",
@@ -39,12 +40,12 @@ var neutral = set(
 	// positions
 	"rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq", "rope_interleave", "rotary_dim",
 	"partial_rotary_factor", "original_max_position_embeddings", "initial_context_length", "position_embedding_type",
-	"indexer_rope_interleave", "use_mrope", "no_rope_layers", "no_rope_layer_interval", "rope_type",
+	"indexer_rope_interleave", "use_mrope", "no_rope_layers", "no_rope_layer_interval", "rope_type", "rotary_pct", "interpolate_factor",
 	"max_sequence_length", "model_max_length", "mrope_section", "theta", "global_rope_theta", "swa_rope_theta",
 
 	// routing: which experts are chosen, not how many
 	"norm_topk_prob", "n_group", "topk_group", "topk_method", "scoring_func", "routed_scaling_factor",
-	"moe_router_dtype", "use_grouped_topk", "router_dtype",
+	"moe_router_dtype", "use_grouped_topk", "router_dtype", "moe_capacity", "moe_gate",
 
 	// drafting, which shares what is already counted
 	"index_share_for_mtp_iteration",
@@ -79,6 +80,10 @@ var neutralWhere = map[string][]string{
 	"is_encoder_decoder":  {"false"},
 	"tie_encoder_decoder": {"false"},
 	"pruned_heads":        {"an object"}, // always {}: pruning was never published
+	"lm_head_bias":        {"false"},
+	"mlp_bias":            {"false"},
+	"attention_bias":      {"false"},
+	"use_rmsnorm":         {"true"},
 	"use_sliding_window":  {"false"},
 	"tie_word_embeddings": {"false", "true"}, // of a wrapper: read beside its text_config
 }

@@ -1,6 +1,12 @@
 package checkpoint
 
-import "rowproof/internal/roofline"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"rowproof/internal/roofline"
+)
 
 // inBytes tells a problem that the tensors' own headers would answer.
 func (o *object) inBytes(k, text string) {
@@ -123,9 +129,18 @@ func (d *decoder) modelopt(q *object) string {
 	return ""
 }
 
+// packings are the formats of compressed-tensors that store each weight in as many bits as
+// its scheme says.
+var packings = set("dense", "naive-quantized", "float-quantized", "int-quantized", "pack-quantized",
+	"nvfp4-pack-quantized", "mxfp4-pack-quantized", "mixed-precision")
+
 // compressed is the form of llm-compressor: groups of modules, each with its own scheme.
 func (d *decoder) compressed(q *object) string {
 	format := q.text("format")
+	if format != "" && !packings[format] {
+		q.inBytes("format", "is "+shown(format)+", whose bytes are not known; known: "+strings.Join(slices.Sorted(maps.Keys(packings)), ", "))
+		return ""
+	}
 	if s := q.under("sparsity_config"); s != nil {
 		if f := s.text("format"); f != "" && f != "dense" {
 			q.inBytes("sparsity_config.format", "is "+shown(f)+", whose bytes are not known; known: dense")
