@@ -328,6 +328,27 @@ func TestEmptyRoot(t *testing.T) {
 	}
 }
 
+// SGLang's attention in parallel on data counts the devices of all copies as tensor
+// parallel; without it copies are replicas, each with devices of its own.
+func TestAttentionInParallelOnData(t *testing.T) {
+	for flags, want := range map[string]string{
+		`"--tp", "2", "--dp", "2", "--enable-dp-attention"`: "",
+		`"--tp", "1", "--dp", "2"`:                          "",
+		`"--tp", "2", "--dp", "2"`:                          "pools say tp 1, but the flags say 2; --tensor-parallel-size 1 is accepted",
+		`"--tp", "1", "--dp", "2", "--enable-dp-attention"`: "pools say tp 2, but the flags say 1; --tensor-parallel-size 2 is accepted",
+	} {
+		m := own(t)
+		cell := string(m["cells/llama-3.1-8b/h200-sxm/latency/sglang.yaml"].Data)
+		cell = strings.Replace(cell, "tp: 1, pp: 1, dp: 1", "tp: 1, pp: 1, dp: 2", 1)
+		cell = strings.Replace(cell, `"--enable-cache-report"`, `"--enable-cache-report", `+flags, 1)
+		m["cells/llama-3.1-8b/h200-sxm-x2/latency/sglang.yaml"] = &fstest.MapFile{Data: []byte(cell)}
+		_, problems := Load(m)
+		if want == "" && len(problems) != 0 || want != "" && (len(problems) != 1 || problems[0].Text != want) {
+			t.Errorf("%s: %v; want %q", flags, problems, want)
+		}
+	}
+}
+
 // Aliases that would grow to a billion values are refused before anything is built.
 func TestAliasBomb(t *testing.T) {
 	var b strings.Builder

@@ -270,12 +270,16 @@ func checkFlags(o *object, r *row.Recipe) {
 		}
 		experts = nil
 	}
+	tp := r.Pools[0].TP
+	if _, on := value("--enable-dp-attention"); on && r.Engine.Name == "sglang" { // its tp counts the devices of all copies
+		tp *= r.Pools[0].DP
+	}
 	for _, size := range []struct {
 		what  string
 		value int64
 		flags []string
 	}{
-		{"tp", r.Pools[0].TP, []string{"--tensor-parallel-size", "-tp", "--tp", "--tp-size"}},
+		{"tp", tp, []string{"--tensor-parallel-size", "-tp", "--tp", "--tp-size"}},
 		{"pp", r.Pools[0].PP, []string{"--pipeline-parallel-size", "-pp", "--pp", "--pp-size"}},
 		{"dp", r.Pools[0].DP, []string{"--data-parallel-size", "-dp", "--dp", "--dp-size"}},
 		{"ep", r.Pools[0].EP, experts},

@@ -85,7 +85,7 @@ func held(report *row.Report) *labels {
 		l.dtypes(&was.Recipe, published)
 		l.layout(&was.Recipe)
 	}
-	l.ranks(was.Recipe.Pools, receipt.Devices)
+	l.ranks(&was.Recipe, receipt.Devices)
 	for _, d := range receipt.Devices {
 		switch name := "device " + itoa(d.Index); {
 		case !d.Used:
@@ -359,7 +359,7 @@ func (l *labels) layout(recipe *row.Recipe) {
 		found  string
 		stated int64
 	}{
-		{"tensor parallel size", found("tensor-parallel-size", "tp-size", "tp"), pool.TP},
+		{"tensor parallel size", found("tensor-parallel-size", "tp-size", "tp"), l.tensorRanks(recipe)},
 		{"pipeline parallel size", found("pipeline-parallel-size", "pp-size", "pp"), pool.PP},
 		{"data parallel size", found("data-parallel-size", "dp-size", "dp"), pool.DP},
 		{"expert parallel size", experts, pool.EP},
@@ -368,16 +368,27 @@ func (l *labels) layout(recipe *row.Recipe) {
 	}
 }
 
+// tensorRanks are how many ranks the engine counts in tensor parallelism, of a recipe
+// with one pool: SGLang's attention in parallel on data counts those of all copies.
+func (l *labels) tensorRanks(recipe *row.Recipe) int64 {
+	p := &recipe.Pools[0]
+	if recipe.Engine.Name == "sglang" && strings.EqualFold(l.arguments["enable-dp-attention"], "true") {
+		return p.TP * max(p.DP, 1)
+	}
+	return p.TP
+}
+
 // ranks holds which part of the model each device computes, where the titles of the
 // server's processes on it tell: of n that share a dimension, each of 0 to n−1 is there.
-func (l *labels) ranks(pools []row.Pool, devices []row.Device) {
+func (l *labels) ranks(recipe *row.Recipe, devices []row.Device) {
+	pools := recipe.Pools
 	if len(pools) != 1 {
 		return
 	}
 	for _, d := range []struct {
 		name, mark string
 		n          int64
-	}{{"tensor parallel ranks", "_TP", pools[0].TP}, {"pipeline parallel ranks", "_PP", pools[0].PP}, {"data parallel ranks", "_DP", pools[0].DP}} {
+	}{{"tensor parallel ranks", "_TP", l.tensorRanks(recipe)}, {"pipeline parallel ranks", "_PP", pools[0].PP}, {"data parallel ranks", "_DP", pools[0].DP}} {
 		found := ""
 		seen := map[int64]bool{}
 		for i := range devices {

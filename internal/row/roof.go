@@ -1,6 +1,7 @@
 package row
 
 import (
+	"slices"
 	"strings"
 
 	"rowproof/internal/roofline"
@@ -69,13 +70,19 @@ func (r *Recipe) roof(m *roofline.Model, t *roofline.Target, role string) (q roo
 	if p.EP > 1 {
 		q.EP = p.EP
 	}
-	// The copies share their experts where these are spread over more devices than one
-	// copy has; vLLM shares them in any case.
-	if p.DP > 1 && (p.EP > p.TP || r.Engine.Name == "vllm") {
+	if p.DP > 1 && r.sharesExperts(p) {
 		q.DP = p.DP
 		return q, replicas, ""
 	}
 	return q, replicas * p.DP, ""
+}
+
+// sharesExperts says whether the copies of a pool share their experts: where these are
+// spread over more devices than one copy has, and without that in vLLM, and in SGLang
+// where attention alone is in parallel on data.
+func (r *Recipe) sharesExperts(p *Pool) bool {
+	return p.EP > p.TP || r.Engine.Name == "vllm" ||
+		r.Engine.Name == "sglang" && (slices.Contains(r.Flags, "--enable-dp-attention") || slices.Contains(r.Launch, "--enable-dp-attention"))
 }
 
 // routes says whether the model has layers whose tokens pass a few of many experts.

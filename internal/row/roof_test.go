@@ -29,8 +29,13 @@ func TestRoofOfLayouts(t *testing.T) {
 		{"experts over all copies", moe, "sglang", row.Pool{Count: 3, TP: 1, PP: 1, DP: 8, EP: 8}, 1, 1, 8, 8, 3},
 		{"copies with experts of their own", moe, "sglang", row.Pool{Count: 1, TP: 4, PP: 1, DP: 2, EP: 4}, 4, 1, 0, 4, 2},
 		{"experts split over all copies", moe, "vllm", row.Pool{Count: 1, TP: 2, PP: 1, DP: 4, EP: 1}, 2, 1, 4, 0, 1},
+		{"attention alone in parallel on data", moe, "sglang", row.Pool{Count: 1, TP: 2, PP: 1, DP: 4, EP: 1}, 2, 1, 4, 0, 1},
 	} {
-		r := row.Recipe{Engine: row.EngineRef{Name: c.engine}, Weights: row.Weights{Dtype: "bf16"}, KVDtype: "bf16", Pools: []row.Pool{c.pool}}
+		flags := []string{}
+		if strings.HasPrefix(c.name, "attention alone") {
+			flags = append(flags, "--enable-dp-attention")
+		}
+		r := row.Recipe{Flags: flags, Engine: row.EngineRef{Name: c.engine}, Weights: row.Weights{Dtype: "bf16"}, KVDtype: "bf16", Pools: []row.Pool{c.pool}}
 		q, replicas, why := r.Roof(c.model, &roofline.Target{})
 		if q.TP != c.tp || q.PP != c.pp || q.DP != c.dp || q.EP != c.ep || replicas != c.replicas || why != "" {
 			t.Errorf("%s: tp %d pp %d dp %d ep %d, %d replicas, %q; want %d %d %d %d, %d", c.name, q.TP, q.PP, q.DP, q.EP, replicas, why, c.tp, c.pp, c.dp, c.ep, c.replicas)
