@@ -13,8 +13,34 @@ type ceilingForm struct {
 	Query ceilingAsked `json:"query"`
 	roofline.Answer
 	StateBytes  float64      `json:"state_bytes_per_sequence,omitempty"`
+	Resident    resident     `json:"resident"`
 	WeightsFile *weightsFile `json:"weights_file,omitempty"`
 	Parts       any          `json:"parts"` // in place of the answer's, which need a device
+}
+
+// resident is what lies in the memory of all devices together, in bytes; null where it is
+// not known.
+type resident struct {
+	Weights   *float64 `json:"weight_bytes"`
+	Sequences *float64 `json:"sequence_bytes"` // cache and state of the batch at its context
+	Memory    *float64 `json:"memory_bytes"`
+}
+
+func (call *ceilingCall) resident(a roofline.Answer) resident {
+	q := call.packed()
+	devices := q[roofline.SlotTP] * q[roofline.SlotPP] * q[roofline.SlotDP]
+	return resident{
+		Weights:   a.WeightBytes,
+		Sequences: finite(q[roofline.SlotBatch] * roofline.Kept(q, q[roofline.SlotContext])),
+		Memory:    finite(q[roofline.SlotMemory] * devices),
+	}
+}
+
+func finite(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
 }
 
 // weightsFile is what the tensors of --weights say of themselves. What stands apart is
@@ -64,7 +90,7 @@ func (w *weightsFile) String() string {
 }
 
 func (call *ceilingCall) form(a roofline.Answer) ceilingForm {
-	f := ceilingForm{Query: call.asked(), Answer: a, StateBytes: call.stateBytes(), WeightsFile: newWeightsFile(call.header), Parts: a.Parts}
+	f := ceilingForm{Query: call.asked(), Answer: a, StateBytes: call.stateBytes(), Resident: call.resident(a), WeightsFile: newWeightsFile(call.header), Parts: a.Parts}
 	if a.Parts == nil {
 		f.Parts = call.work().known()
 		for _, time := range partTimes {
@@ -151,11 +177,7 @@ func (p work) known() map[string]*float64 {
 		"state_bytes_read": roofline.OutStateBytesRead, "matrix_flops": roofline.OutMatrixFLOPs, "expert_flops": roofline.OutExpertFLOPs,
 		"head_flops": roofline.OutHeadFLOPs, "attention_flops": roofline.OutAttentionFLOPs, "state_flops": roofline.OutStateFLOPs,
 	} {
-		if v := p[slot]; math.IsNaN(v) {
-			parts[name] = nil
-		} else {
-			parts[name] = &v
-		}
+		parts[name] = finite(p[slot])
 	}
 	return parts
 }

@@ -64,18 +64,7 @@ func (call *ceilingCall) print(w io.Writer, a roofline.Answer) {
 		say("File", "%s", f)
 	}
 	if a.Fits != nil {
-		fits := "does not fit"
-		if *a.Fits {
-			fits = "fits"
-		}
-		if a.MaxConcurrency != nil {
-			length := q.Context
-			if length == 0 {
-				length = q.ISL + q.OSL
-			}
-			fits += fmt.Sprintf("; at most %s of %s tokens", count(*a.MaxConcurrency, "sequence"), roofline.Number(float64(length)))
-		}
-		say("Memory", "%s", fits)
+		say("Memory", "%s", call.memory(a))
 	}
 	if r := a.Serving; r != nil {
 		expected := ""
@@ -98,6 +87,33 @@ func (call *ceilingCall) print(w io.Writer, a roofline.Answer) {
 	for _, reason := range sortedKeys(reasons) {
 		say("Missing", "%s: %s", strings.Join(reasons[reason], ", "), reason)
 	}
+}
+
+// memory says what is resident, on how much, and how many sequences fit.
+func (call *ceilingCall) memory(a roofline.Answer) string {
+	q := call.query.Filled()
+	r := call.resident(a)
+	s := "does not fit"
+	if *a.Fits {
+		s = "fits"
+	}
+	s += ": " + inBytes(*r.Weights) + " of weights"
+	if *r.Sequences > 0 {
+		s += " + " + inBytes(*r.Sequences) + " of " + count(q.Batch, "sequence")
+	}
+	s += " on " + inBytes(*r.Memory)
+	if a.MaxConcurrency == nil {
+		return s
+	}
+	length := q.Context
+	if length == 0 {
+		length = q.ISL + q.OSL
+	}
+	s += fmt.Sprintf("; at most %s of %s tokens", count(*a.MaxConcurrency, "sequence"), roofline.Number(float64(length)))
+	if q.Concurrency > *a.MaxConcurrency {
+		s += ", and " + roofline.Number(float64(q.Concurrency)) + " are asked for"
+	}
+	return s
 }
 
 // sentence is the answer in words.
@@ -154,15 +170,18 @@ func printTimes(w io.Writer, q roofline.Query, a roofline.Answer) {
 // is not known.
 type work []float64
 
-func (call *ceilingCall) work() work {
+func (call *ceilingCall) work() work { return roofline.CeilingPacked(call.packed()) }
+
+// packed is the question as numbers; without a target one device holds it all.
+func (call *ceilingCall) packed() []float64 {
 	q := call.query.Filled()
-	q.TP = max(1, q.TP) // without a target one device holds it all
-	return roofline.CeilingPacked(roofline.Pack(q))
+	q.TP = max(1, q.TP)
+	return roofline.Pack(q)
 }
 
 // stateBytes is what the model keeps of a sequence whatever its length.
 func (call *ceilingCall) stateBytes() float64 {
-	in := roofline.Pack(call.query)
+	in := call.packed()
 	n := 0.0
 	for at := roofline.HeadSlots; at < len(in); at += roofline.KindSlots {
 		n += in[at+roofline.KindLayers] * in[at+roofline.KindState]
