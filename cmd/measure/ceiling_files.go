@@ -69,7 +69,11 @@ func readConfig(name string) (*roofline.Model, []checkpoint.Problem, string) {
 	if folder, err := filepath.Abs(filepath.Dir(name)); err == nil && called == "config" {
 		called = filepath.Base(folder)
 	}
-	m, problems := checkpoint.Config(data, called)
+	var beside [][]byte
+	if quant, why := readText(filepath.Join(filepath.Dir(name), "hf_quant_config.json")); why == "" {
+		beside = append(beside, quant)
+	}
+	m, problems := checkpoint.Config(data, called, beside...)
 	return m, problems, ""
 }
 

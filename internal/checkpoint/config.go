@@ -15,7 +15,10 @@ import (
 // what it says and how it was read stand in Sources ("architecture", "weights", "kv").
 // With problems the model is not to be used, unless all are of Bytes and a Header settles
 // them.
-func Config(data []byte, name string) (*roofline.Model, []Problem) {
+//
+// Some checkpoints state their quantization in a hf_quant_config.json beside the
+// config.json alone; beside is that file, where there is one.
+func Config(data []byte, name string, beside ...[]byte) (*roofline.Model, []Problem) {
 	p := &problems{}
 	root, ok := readTree(data, p)
 	if !ok {
@@ -46,7 +49,7 @@ func Config(data []byte, name string) (*roofline.Model, []Problem) {
 	if m.Name == "" {
 		m.Name = d.family
 	}
-	d.readWeights(top, m)
+	d.readWeights(top, m, beside)
 	d.rest()
 	if d.object != top {
 		top.rest()

@@ -70,3 +70,30 @@ func TestAWindowThatIsOff(t *testing.T) {
 		t.Errorf("layer_types does not win: %d bytes, want %d", got, want)
 	}
 }
+
+// NVIDIA's checkpoints state their quantization beside the config.json: without it the
+// weights would be taken for bf16.
+func TestQuantizationBeside(t *testing.T) {
+	m, problems := Config(read(t, "models/qwen3-235b-a22b.json"), "", read(t, "beside/qwen3-235b-a22b-nvfp4.json"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if m.Weights[0] != "nvfp4" || m.WeightScope != nil || m.KV[0] != "fp8" || m.Sources["weights"] != "hf_quant_config.json.quantization (modelopt)" {
+		t.Errorf("weights %v of %v, cache %v, from %q", m.Weights, m.WeightScope, m.KV, m.Sources["weights"])
+	}
+	config := strings.Replace(string(read(t, "models/deepseek-v3.json")), `"quantization_config"`, `"unused"`, 1)
+	config = strings.Replace(config, `"unused": {
+  "activation_scheme": "dynamic",
+  "fmt": "e4m3",
+  "quant_method": "fp8",
+  "weight_block_size": [128, 128]
+ },`, "", 1)
+	_, problems = Config([]byte(config), "", read(t, "beside/deepseek-v3.1-nvfp4.json"))
+	if len(problems) != 1 || !problems[0].Bytes ||
+		!strings.HasPrefix(problems[0].String(), "hf_quant_config.json.quantization.exclude_modules: leaves in 16 bits all or some of the attention") {
+		t.Errorf("attention of which only the output is quantized: %v", problems)
+	}
+	if _, problems := Config(read(t, "models/qwen3-8b.json"), "", []byte("[]")); len(problems) != 1 || problems[0].Where != "hf_quant_config.json" {
+		t.Errorf("%v", problems)
+	}
+}

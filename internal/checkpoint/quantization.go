@@ -38,7 +38,7 @@ func (d *decoder) readQuantization(q *object, m *roofline.Model) {
 	if len(q.p.list) > before || format == "" {
 		return
 	}
-	m.Weights, m.Sources["weights"] = []string{format}, q.path+" of config.json ("+method+")"
+	m.Weights, m.Sources["weights"] = []string{format}, q.path+" ("+method+")"
 	d.readScope(q, format, m)
 }
 
@@ -235,7 +235,7 @@ func (d *decoder) readKVScheme(q *object, m *roofline.Model) {
 			q.wrong(k, "is "+v.kindName()+", whose size is not known; known: 8-bit floats")
 			continue
 		}
-		firstKV(m, d.fp8KV(), q.key(k)+" of config.json: the checkpoint was calibrated for fp8")
+		firstKV(m, d.fp8KV(), q.key(k)+": the checkpoint was calibrated for fp8")
 	}
 }
 

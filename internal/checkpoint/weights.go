@@ -11,7 +11,7 @@ import (
 var plainDtypes = map[string]string{"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32"}
 
 // readWeights says in which format the weights are stored and what the cache may be.
-func (d *decoder) readWeights(top *object, m *roofline.Model) {
+func (d *decoder) readWeights(top *object, m *roofline.Model, beside [][]byte) {
 	m.Weights, m.Sources["weights"] = []string{"bf16"}, "config.json names no dtype: bf16, as engines load such a checkpoint"
 	if o, k := d.dtypeKey(top); o != nil {
 		stated := strings.TrimPrefix(o.text(k), "torch.")
@@ -31,9 +31,29 @@ func (d *decoder) readWeights(top *object, m *roofline.Model) {
 			q = outer
 		}
 	}
+	if q == nil {
+		q = d.quantizationBeside(beside)
+	}
 	if q != nil {
 		d.readQuantization(q, m)
 	}
+}
+
+// quantizationBeside is what a hf_quant_config.json states.
+func (d *decoder) quantizationBeside(files [][]byte) *object {
+	for _, data := range files {
+		root, ok := readTree(data, d.p)
+		if !ok {
+			continue
+		}
+		const file = "hf_quant_config.json"
+		if root.kind != '{' {
+			d.p.add(file, "is "+root.kindName()+"; an object with a quantization is accepted")
+			continue
+		}
+		return d.p.object(file, root).under("quantization")
+	}
+	return nil
 }
 
 // fp8KV is the 8-bit cache that engines offer: sparse attention over latents reads a
