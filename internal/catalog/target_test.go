@@ -372,3 +372,20 @@ func TestShippedAsOwn(t *testing.T) {
 		}
 	}
 }
+
+// A roof is hard only if no kernel beats it, and every packed weight can be turned into
+// bf16 and computed there: a B300's int8 units are slower than that.
+func TestNoFormatComputesBelowBF16(t *testing.T) {
+	for id, target := range devices(t) {
+		bf16, known := target.PeakTFLOPs["bf16"].Float()
+		for _, dtype := range roofline.WeightDtypes() {
+			if !known || dtype == "fp16" {
+				continue
+			}
+			of := target.ComputeType(dtype)
+			if peak, ok := target.PeakTFLOPs[of].Float(); !ok || peak < bf16 {
+				t.Errorf("%s: %s weights compute at %q, %v TFLOP/s; turned into bf16 they would at %v", id, dtype, of, peak, bf16)
+			}
+		}
+	}
+}

@@ -13,8 +13,8 @@ type format struct {
 
 const rest = "; embedding, head, router and norms stay bf16"
 
-// formats in the order in which they are listed to a reader. A peak list is tried from
-// the left: a device without fp8 units computes fp8 weights at its bf16 peak.
+// formats in the order in which they are listed to a reader. Of a peak list the greatest
+// that the device has bounds: one without fp8 units computes fp8 weights at its bf16 peak.
 var formats = []format{
 	{"bf16", 2, 0, false, 2, []string{"bf16"}, "2 bytes a weight"},
 	{"fp16", 2, 0, false, 2, []string{"fp16"}, "2 bytes a weight"},
@@ -22,7 +22,7 @@ var formats = []format{
 	{"fp8", 1 + 4.0/16384, 0, false, 2, []string{"fp8", "bf16"}, "1 byte a weight and a 4-byte scale on each block of 128 × 128" + rest},
 	{"fp8-tensor", 1, 0, false, 2, []string{"fp8", "bf16"}, "1 byte a weight, one scale a matrix" + rest},
 	{"fp8-channel", 1, 2, false, 2, []string{"fp8", "bf16"}, "1 byte a weight and a 2-byte scale on each output channel" + rest},
-	{"int8", 1, 2, false, 2, []string{"int8"}, "1 byte a weight and a 2-byte scale on each output channel" + rest},
+	{"int8", 1, 2, false, 2, []string{"int8", "bf16"}, "1 byte a weight and a 2-byte scale on each output channel" + rest},
 	{"int4", 33.0 / 64, 0, false, 2, []string{"bf16"}, "4 bits a weight and a 2-byte scale on each 128, computed in bf16" + rest},
 	{"int4-g32", 18.0 / 32, 0, false, 2, []string{"bf16"}, "4 bits a weight and a 2-byte scale on each 32, computed in bf16" + rest},
 	{"int4-zp", 133.0 / 256, 0, false, 2, []string{"bf16"}, "4 bits a weight, a 2-byte scale and a 4-bit zero point on each 128, computed in bf16" + rest},
