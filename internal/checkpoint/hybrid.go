@@ -129,7 +129,11 @@ func (d *decoder) deltaLayers(network func(i int64) roofline.FFN) {
 		d.layer(roofline.Layer{Attention: one, FFN: network(int64(i)), Norms: 2})
 	}
 	d.must("mtp_use_dedicated_embeddings", "false")
-	if n := d.numberOr("mtp_num_hidden_layers", mostLayers, 0); n > 0 && d.depth > 0 {
+	n := d.numberOr("mtp_num_hidden_layers", mostLayers, 0)
+	if d.family == "qwen3_next" {
+		d.note("modules that predict further tokens are not stated, and left out")
+	}
+	if n > 0 && d.depth > 0 {
 		d.a.MTP = &roofline.MTP{Modules: n, Layer: roofline.Layer{Count: 1, Attention: attention, FFN: network(d.depth - 1), Norms: 2}}
 	}
 }
@@ -175,6 +179,7 @@ func mamba2(d *decoder) {
 	a := d.mamba("num_heads", "head_dim", "n_groups", "state_size", "conv_kernel", "use_conv_bias")
 	d.expands(a)
 	d.must("use_bias", "false")
+	d.must("intermediate_size", itoa(a.State.ValueHeads*a.State.ValueDim))
 	d.all(a, roofline.FFN{Kind: roofline.None}, 1)
 }
 

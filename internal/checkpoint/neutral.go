@@ -57,7 +57,8 @@ var neutral = set(
 	"use_unified_vision_chunk", "unified_vision_chunk_type", "language_model_only",
 
 	// how Mamba's blocks are computed
-	"time_step_floor", "time_step_limit", "time_step_max", "time_step_min", "time_step_rank", "num_logits_to_keep",
+	"time_step_floor", "time_step_limit", "time_step_max", "time_step_min", "time_step_rank", "time_step_init_scheme", "time_step_scale",
+	"norm_before_gate", "num_logits_to_keep",
 	"moe_shared_expert_overlap", "output_gate_type", "mamba_chunk_size", "chunk_size", "rms_norm",
 
 	// how LFM2 was begun
