@@ -12,7 +12,10 @@ func (q Query) MeanContext(first, last int64) float64 {
 	mean := float64(first+last) / 2
 	q = q.sound()
 	ends := q.bends(first, last)
-	if len(ends) == 1 {
+	switch len(ends) {
+	case 0:
+		return 0
+	case 1:
 		return mean
 	}
 	in := Pack(q)
@@ -57,8 +60,12 @@ func (q Query) MeanContext(first, last int64) float64 {
 	return float64(first)
 }
 
+// mostChunks bounds the chunks that a sequence is followed through.
+const mostChunks = 4096
+
 // bends are the last lengths of the stretches over which what a step reads grows evenly;
-// the last of them is last.
+// the last of them is last. There are none where they would be too many to follow, and no
+// context is then known that the steps surely read.
 func (q Query) bends(first, last int64) []int64 {
 	ends := []int64{last}
 	add := func(end int64) {
@@ -73,6 +80,9 @@ func (q Query) bends(first, last int64) []int64 {
 				if limit > first {
 					add(limit)
 				}
+			}
+			if a.Chunk > 0 && (last-first)/a.Chunk > mostChunks {
+				return nil
 			}
 			if a.Chunk > 0 {
 				for end := (first + a.Chunk - 1) / a.Chunk * a.Chunk; end < last; end += a.Chunk {

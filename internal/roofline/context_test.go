@@ -74,3 +74,12 @@ func TestMeanContext(t *testing.T) {
 		}
 	}
 }
+
+// A file may state a chunk of one token and an output of any length.
+func TestMeanContextEnds(t *testing.T) {
+	m := llama8b()
+	m.Architecture.Layers[0].Attention.Chunk = 1
+	if got := (Query{Model: m, Target: h100(), Batch: 1}).MeanContext(1, 1<<60); got != 0 {
+		t.Errorf("%v", got)
+	}
+}
