@@ -24,8 +24,9 @@ The model is one of the catalogue (--model), that of a Hugging Face config.json
 none. --target is a device of the catalogue, N of them (DEVICE-xN), or a file of one's
 own (mine.yaml, in the form of data/targets). --list names models and devices.
 
-FILE is a config.json, a GGUF, or a folder with a checkpoint. RECIPE (MODEL/TARGET/STRATEGY/ENGINE) states model,
-target, types and layout by itself; its answer is for one replica.`
+FILE is a config.json, a GGUF, or a folder with a checkpoint. RECIPE, which is
+MODEL/TARGET/STRATEGY/ENGINE, states model, target, types and layout by itself; its
+answer is for one replica.`
 	ceilingExample = `measure ceiling --model gpt-oss-120b --target h100-sxm-x2 --batch 16 --context 4096 --isl 1024`
 )
 

@@ -38,6 +38,10 @@ func exists(name string) bool {
 // resolve fills in the query from the catalogue and from files, and lists all that is
 // wrong.
 func (call *ceilingCall) resolve(known *catalog.Catalog) []string {
+	q := &call.query
+	if call.flags.Changed("acceptance") && q.Acceptance == 0 && q.Accepted == 0 {
+		q.Accepted = 1 // no draft is kept, and each step yields the token after them
+	}
 	if call.recipe != "" {
 		return call.resolveRecipe(known)
 	}
@@ -89,7 +93,11 @@ func (call *ceilingCall) resolveModel(known *catalog.Catalog) (problems []string
 		}
 	}
 	for _, p := range doubts {
-		wrong("%s: %s", call.named("config", config), p)
+		also := ""
+		if p.Bytes && call.weights == "" {
+			also = "; --weights FILE reads those"
+		}
+		wrong("%s: %s%s", call.named("config", config), p, also)
 	}
 	return problems
 }
@@ -195,8 +203,11 @@ var fields = map[string]string{
 func (call *ceilingCall) wrong(known *catalog.Catalog) []string {
 	q := &call.query
 	problems := q.Wrong()
-	if q.Gamma > 0 && q.Acceptance == 0 && q.Accepted == 0 && !call.flags.Changed("acceptance") {
+	if q.Gamma > 0 && q.Acceptance == 0 && q.Accepted == 0 {
 		problems = append(problems, fmt.Sprintf("gamma %d: of drafted tokens it must be known how many are kept: want --acceptance or --accepted", q.Gamma))
+	}
+	if call.flags.Changed("acceptance") && call.flags.Changed("accepted") {
+		problems = append(problems, "--acceptance with --accepted, which says what came of it: want one of the two")
 	}
 	tp := fmt.Sprintf("tp %d: ", q.Filled().TP)
 	for i, p := range problems {
