@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"rowproof/data"
+	"rowproof/internal/catalog"
 	"rowproof/internal/roofline"
 )
 
@@ -104,6 +106,14 @@ func TestGGUFAgreesWithConfig(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v\nconfig.json: %+v", gguf, got, want)
 		}
+	}
+	known, problems := catalog.Load(data.FS)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got, want := headerOf(t, "deepseek-v2-lite-bf16.gguf").Model.Architecture, known.Models["deepseek-v2-lite"].Architecture
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("deepseek-v2-lite: %+v\ncatalogue: %+v", got, want)
 	}
 	windows := map[int64]int64{}
 	for _, l := range headerOf(t, "gemma-3-4b-f16.gguf").Model.Architecture.Layers {
