@@ -204,6 +204,20 @@ func (m *module) equalsNative(what string, packed []float64) {
 	}
 }
 
+// An axis may end on a whole decade, where the last digit of a logarithm decides whether a
+// number stands there: both write the same.
+func TestLeanPlotsWholeDecades(t *testing.T) {
+	m := start(t)
+	model := rooftest.Catalogue(t).Models["llama-3.1-8b"]
+	for _, peak := range []roofline.Decimal{"5", "50", "500"} {
+		for batch := int64(1); batch <= 64; batch++ {
+			m.equalsNative("ridge on a decade's half", roofline.Pack(roofline.Query{
+				Model: model, Target: &roofline.Target{BandwidthGBs: "10", PeakTFLOPs: map[string]roofline.Decimal{"bf16": peak}}, Batch: batch, Context: 8 * batch,
+			}))
+		}
+	}
+}
+
 // sameBits counts all that are no number as one: machines differ in which they make.
 func sameBits(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)

@@ -121,6 +121,14 @@ func newFrame(width int, x0, x1, y0, y1 float64) frame {
 func (f frame) x(v float64) float64 { return left + math.Log10(v/f.x0)*f.decade }
 func (f frame) y(v float64) float64 { return f.height - bottom - math.Log10(v/f.y0)*f.decade }
 
+// decades are the first and the last whole power of ten from a figure to another. One that
+// an end falls on is in it, though natively and in a browser logarithms may differ in their
+// last digit.
+func decades(from, to float64) (first, last float64) {
+	const slack = 1e-9
+	return math.Ceil(math.Log10(from) - slack), math.Floor(math.Log10(to) + slack)
+}
+
 // drawing builds the element's text.
 type drawing []byte
 
@@ -140,13 +148,13 @@ func (d *drawing) open(f frame, width int, label string) {
 // axes draws grid lines and numbers at whole decades, and the axes' names at their ends.
 func (d *drawing) axes(f frame) {
 	floor, end := f.height-bottom, left+math.Log10(f.x1/f.x0)*f.decade
-	for e := math.Ceil(math.Log10(f.y0)); math.Pow(10, e) <= f.y1; e++ {
+	for e, last := decades(f.y0, f.y1); e <= last; e++ {
 		y := px(f.y(math.Pow(10, e)))
 		d.el("path", "d", "M"+px(left)+" "+y+"H"+px(end), "stroke", "var(--grid)")
 		d.text(roofline.Number(math.Pow(10, e)/1e12), "x", px(left-6), "y", y, "dy", "4", "text-anchor", "end")
 	}
 	taken := math.Inf(-1) // by the last number
-	for e := math.Ceil(math.Log10(f.x0)); math.Pow(10, e) <= f.x1; e++ {
+	for e, last := decades(f.x0, f.x1); e <= last; e++ {
 		number := roofline.Number(math.Pow(10, e))
 		half := tickPx * float64(len(number)) / 2
 		x := min(f.x(math.Pow(10, e)), end+right-half)
