@@ -232,13 +232,14 @@ var figures = map[string]map[string]func(x *example) float64{
 			return x.with(func(q *roofline.Query) { q.NoMulticast = true }).Parts.CommunicationMS / 1e3
 		},
 
+		"i": func(x *example) float64 {
+			pairs := (furtherFLOPs(x) - 2*float64(x.answer().ReadParams)) / x.kind(roofline.KindAttention)
+			return pairs/18 - float64(x.attention().Window)
+		},
 		"m": func(x *example) float64 {
 			return float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, computing) * x.bandwidth() / float64(x.q.OSL-1)
 		},
-		"Fd": func(x *example) float64 {
-			all := float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, reading) * x.peak()
-			return (all - x.bound(roofline.OutPrefillFLOPs, asIs)) / float64(x.q.OSL-1)
-		},
+		"Fd":   furtherFLOPs,
 		"r":    func(x *example) float64 { return float64(x.q.OSL) / x.answer().Serving.OutputTokPerSec },
 		"out":  func(x *example) float64 { return x.answer().Serving.OutputTokPerSec },
 		"each": func(x *example) float64 { return x.answer().Serving.PerGPU },
@@ -331,6 +332,13 @@ var figures = map[string]map[string]func(x *example) float64{
 		"He": func(x *example) float64 { return x.answer().DecodeStepMS.Expected / 1e3 },
 		"Tl": func(x *example) float64 { return x.answer().Parts.CommunicationMS / 1e3 },
 	},
+}
+
+// furtherFLOPs is the arithmetic of one further token, from what serving is bound by where
+// arithmetic alone binds.
+func furtherFLOPs(x *example) float64 {
+	all := float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, reading) * x.peak()
+	return (all - x.bound(roofline.OutPrefillFLOPs, asIs)) / float64(x.q.OSL-1)
 }
 
 func flops(p *roofline.Parts) float64 {

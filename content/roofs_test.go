@@ -115,8 +115,8 @@ func joined(text string) []string {
 	return lines
 }
 
-// checkFormat checks a row of a table of formats: format, bytes, and the types at whose
-// peak it computes, the second where a device has no peak for the first.
+// checkFormat checks a row of a table of formats: format, bytes, and the types in which it
+// computes, each alone where a device has no peak for the others.
 func checkFormat(fail failure, cells []string, of func(format string, t *roofline.Target) (bytes, peak float64)) {
 	format := strings.Trim(cells[0], "`")
 	expr, result, worked := strings.Cut(cells[1], " = ")
