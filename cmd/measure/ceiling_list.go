@@ -22,8 +22,8 @@ func listKnown(s streams, known *catalog.Catalog, asJSON bool) int {
 	for _, id := range sortedKeys(known.Models) {
 		m := known.Models[id]
 		n := m.Params()
-		fmt.Fprintf(w, "%s\t%s B\t%s B\t%s\t%s\t%s\n", id, roofline.Number(float64(n.Total)/1e9), roofline.Number(float64(n.Read)/1e9),
-			strings.Join(m.Weights, " "), roofline.Number(float64(m.Architecture.MaxContext)), strings.Join(m.Repositories, " "))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, inBillions(n.Total), inBillions(n.Read),
+			strings.Join(m.Weights, " "), roofline.Number(float64(m.Architecture.MaxContext)), strings.Join(m.Repositories[:min(1, len(m.Repositories))], ""))
 	}
 	fmt.Fprintln(w)
 	fmt.Fprintln(w, "TARGET\tGB\tGB/s\tdense TFLOP/s\tlink GB/s")
@@ -32,7 +32,7 @@ func listKnown(s streams, known *catalog.Catalog, asJSON bool) int {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", id, t.MemoryGB, t.BandwidthGBs, peaks(t), orDash(string(t.LinkGBs)))
 	}
 	w.Flush()
-	fmt.Fprintln(s.out, "\nDEVICE-xN is N of a device. Bandwidth is in 10⁹ bytes a second, a link's in one direction.")
+	fmt.Fprintln(s.out, "\n--model takes the name and every Hugging Face id of a model too. DEVICE-xN is N of a\ndevice. Bandwidth is in 10⁹ bytes a second, a link's in one direction.")
 	return exitOK
 }
 
