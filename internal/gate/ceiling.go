@@ -3,6 +3,7 @@ package gate
 import (
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
+	"rowproof/internal/stats"
 )
 
 func number(v float64) string { return roofline.Number(v) }
@@ -37,6 +38,7 @@ func ceiling(in *Input) Result {
 	var above []string
 	var explain []roofline.Held // what passes its roof by figures of its own
 	if f.TPOT != nil {
+		in.afterFirstChunk(&step)
 		t := h
 		t.Figure, t.Value = roofline.HeldTPOT, step.TPOT
 		roof := t.Roof()
@@ -89,6 +91,37 @@ func ceiling(in *Input) Result {
 		return Result{Answer: Pass, Reason: "below the roof", Figures: figures}
 	}
 	return Result{Answer: Pass, Reason: below(h, step), Figures: figures}
+}
+
+// afterFirstChunk takes the tokens that came with a request's first one out of its TPOT,
+// where there are any: no step stands between those.
+func (in *Input) afterFirstChunk(step *row.Step) {
+	var times []float64
+	together := false
+	for _, s := range in.timed() {
+		n, why := s.OutputTokens()
+		first, okFirst := s.FirstContent()
+		last, okLast := s.LastContent()
+		head := int64(1)
+		if len(s.N) > 0 && s.Reasoning == nil {
+			head = max(1, s.N[0])
+		}
+		if why != "" || !okFirst || !okLast || n <= head {
+			continue
+		}
+		together = together || head > 1
+		times = append(times, float64(last-first)/float64(1000*(n-head)))
+	}
+	if !together {
+		return
+	}
+	middle := stats.Median
+	if step.Yielded > 1 {
+		middle = stats.Mean
+	}
+	if v, ok := middle(times); ok {
+		step.Name, step.TPOT = step.Name+" after the first chunk", v
+	}
 }
 
 // below says how near a healthy row comes to its roof, and to the expected line where
@@ -144,6 +177,7 @@ func servingRoof(in *Input, h roofline.Held) (figure Compared, above string, ove
 	h.Figure, h.Value = roofline.HeldRate, *rate
 	h.Decode.Concurrency = *c // of one replica at most: more streams share the weights better
 	h.Prefill.Concurrency, h.Offered = *c, *c
+	h.Prefill.Cached = h.Decode.Cached // of all prompts together
 	if e := in.Row.Figures.E2E; e != nil && e.Mean != nil {
 		h.E2EMS = *e.Mean
 	}
@@ -267,8 +301,7 @@ func (in *Input) held() (h roofline.Held, step row.Step, why string) {
 	}
 	isl, osl, cached := w.ISL, w.OSL, int64(0)
 	if c.CachedTokens != nil && c.Completed > 0 {
-		// Of the least prefill that any request can have had: the mean, rounded up.
-		cached = min((*c.CachedTokens+c.Completed-1)/c.Completed, w.ISL-1)
+		cached = min((*c.CachedTokens+c.Completed-1)/c.Completed, w.ISL-1) // the mean, rounded up
 		h.Cached = &cached
 	}
 	if w.Lengths != nil || w.Prompts.Kind != row.PromptsRandom {
@@ -281,6 +314,11 @@ func (in *Input) held() (h roofline.Held, step row.Step, why string) {
 		q.ISL, q.OSL, q.Cached, q.Concurrency = isl, osl, cached, h.Decode.Batch
 	}
 	h.Prefill.Batch = 1
+	for _, s := range in.timed() { // half of the prompts may have had more of a cache than the mean
+		if s.Cached != nil && cached > 0 {
+			h.Prefill.Cached = max(h.Prefill.Cached, min(*s.Cached, isl-1))
+		}
+	}
 	return h, step, ""
 }
 

@@ -281,3 +281,45 @@ func TestSpeculationOfUnlikeRequests(t *testing.T) {
 		t.Errorf("fewer accepted: %v %s", r.Answer, r.Reason)
 	}
 }
+
+// Some prompts lie in the cache whole and others do not at all: half of them come sooner
+// than the mean prompt could.
+func TestPromptsOfUnlikeHits(t *testing.T) {
+	m := make1(1, rowtest.Options{Cells: []rowtest.Cell{{ISL: 8192, OSL: 32, Concurrency: 1}}})
+	all, none := int64(8000), int64(0)
+	for i := range m.samples[0] {
+		s := &m.samples[0][i]
+		if s.Cached = &none; i%3 != 0 {
+			s.Cached = &all
+			s.T[0] = 8000 // the prefill of 192 tokens takes a few
+		}
+	}
+	if r := ceilingOf(t, m); r.Answer != gate.Pass {
+		t.Errorf("%v %s", r.Answer, r.Reason)
+	}
+}
+
+// Tokens that come together with the first were made before any gap: what follows them
+// is held by its own time.
+func TestTokensWithTheFirst(t *testing.T) {
+	m := make1(1, rowtest.Options{Slowness: 1.05, Cells: []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 1}}})
+	for i := range m.samples[0] {
+		s := &m.samples[0][i]
+		rest := append(row.Gaps{}, s.T[8:]...)
+		for _, gap := range s.T[1:8] {
+			s.T[0] += gap
+		}
+		s.T = append(s.T[:1], rest...)
+		s.N = []int64{8}
+		for range rest {
+			s.N = append(s.N, 1)
+		}
+	}
+	r := ceilingOf(t, m)
+	if tpot, floor := *m.report.Rows[0].Figures.TPOT.P50, 3.13; !(tpot < floor) {
+		t.Fatalf("TPOT %v ms over all tokens, a step takes %v", tpot, floor)
+	}
+	if r.Answer != gate.Pass || !strings.HasPrefix(r.Figures[0].Name, "TPOT p50 after the first chunk") {
+		t.Errorf("%v %s %v", r.Answer, r.Reason, r.Figures)
+	}
+}

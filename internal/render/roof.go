@@ -151,7 +151,7 @@ func (s *site) recipeGauges(rows []*measured, id string) []gaugeView {
 		return []gaugeView{{SVG: template.HTML(chart.Gauge(decode))}}
 	}
 	views := []gaugeView{one.userGauge(decode)}
-	if d := one.Figures.TTFT; d != nil && d.P50 != nil && *d.P50 > 0 && one.Report.AsItWas != nil {
+	if d := one.Figures.TTFT; d != nil && d.P50 != nil && *d.P50 > 0 && one.Report.AsItWas != nil && one.Workload.Prompts.State == row.Cold {
 		views = append(views, one.promptGauge(chart.GaugeSpec{ID: id + "-prefill", Name: "Prefill of " + format.Plural(int(one.Workload.ISL), "token", "tokens")}))
 	}
 	return views
