@@ -304,13 +304,13 @@ var figures = map[string]map[string]func(x *example) float64{
 		"Fa": func(x *example) float64 { return x.answer().Parts.AttentionFLOPs },
 	},
 
-	"qwen3.5-27b.json": {
+	"qwen3.5-27b": {
 		"A": func(x *example) float64 { return x.weights(x.first(), mixingOnly) },
 		"s": func(x *example) float64 { return x.answer().Parts.StateBytes / 2 / 48 },
 		"K": func(x *example) float64 { return x.answer().Parts.StateBytes },
 	},
 
-	"nemotron-3-nano-30b-a3b.json": {
+	"nemotron-3-nano-30b-a3b": {
 		"A": func(x *example) float64 { return x.weights(x.first(), mixingOnly) },
 		"s": func(x *example) float64 { return x.answer().Parts.StateBytes / 2 / 23 },
 		"K": func(x *example) float64 { return x.answer().Parts.StateBytes },
