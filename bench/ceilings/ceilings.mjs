@@ -47,9 +47,8 @@ function packed(q) {
 }
 
 function counts(q) {
-  const ok = (slot, least) => q[slot] >= least && q[slot] <= most;
-  return ok(TP, 1) && ok(PP, 1) && ok(DP, 1) && ok(EP, 0) && ok(CONTEXT, 0) && ok(ISL, 0) && ok(CACHED, 0) && ok(CHUNK, 0) &&
-    ok(OSL, 0) && ok(CONCURRENCY, 0) && ok(GAMMA, 0) && q[BATCH] > 0 && q[BATCH] <= most;
+  for (let slot = CONTEXT; slot <= GAMMA; slot++) if (!(q[slot] >= 0 && q[slot] <= most)) return false;
+  return q[TP] >= 1 && q[PP] >= 1 && q[DP] >= 1 && q[BATCH] > 0 && q[BATCH] <= most;
 }
 
 function seen(q, k, s) {
@@ -88,13 +87,16 @@ function distinct(experts, topK, tokens) {
 
 function power(x, n) {
   let p = 1;
-  n = Math.min(n, most * most);
-  while (n >= 1 && x !== 0 && p !== 0) {
-    if (n % 2 === 1) p *= x;
+  let k = Math.min(Math.floor(n), 2 ** 62);
+  for (; k >= 2 ** 31; k = Math.floor(k / 2)) { // beyond what bits hold
+    if (k % 2 === 1) p *= x;
     x *= x;
-    n = Math.floor(n / 2);
   }
-  return n >= 1 && x === 0 ? 0 : p;
+  for (k |= 0; k > 0; k >>= 1) {
+    if (k & 1) p *= x;
+    x *= x;
+  }
+  return p;
 }
 
 class Step {
@@ -102,6 +104,23 @@ class Step {
     this.weights = this.experts = this.kv = this.state = 0;
     this.matrix = this.plain = this.expertFLOPs = this.head = this.attention = this.updates = this.index = 0;
     this.links = 0;
+    this.likelyExperts = this.likelyLinks = this.reached = this.routed = 0;
+  }
+  expected() {
+    const w = new Step();
+    w.weights = this.weights;
+    w.experts = this.likelyExperts;
+    w.kv = this.kv;
+    w.state = this.state;
+    w.matrix = this.matrix;
+    w.plain = this.plain;
+    w.expertFLOPs = this.expertFLOPs;
+    w.head = this.head;
+    w.attention = this.attention;
+    w.updates = this.updates;
+    w.index = this.index;
+    w.links = this.likelyLinks;
+    return w;
   }
   bytes() { return this.weights + this.experts + this.kv + this.state; }
   memory(q, devices) { return this.bytes() / (q[BANDWIDTH] * devices); }
@@ -118,9 +137,9 @@ class Step {
   compute(q, devices) { return this.matrices(q, devices) + this.attending(q, devices); }
 }
 
-function stepOf(q, b, s, expected) {
+function stepOf(q, b, s, likely) {
   const tokens = b * (q[GAMMA] + 1);
-  const w = pass(q, tokens, tokens, expected);
+  const w = pass(q, tokens, tokens, likely);
   for (let i = 0, k = HEAD_SLOTS; i < q[KINDS]; i++, k += KIND_SLOTS) {
     const n = q[k + LAYERS];
     const read = seen(q, k, s);
@@ -134,8 +153,10 @@ function stepOf(q, b, s, expected) {
   return w;
 }
 
-function pass(q, tokens, routed, expected) {
+function pass(q, tokens, routed, likely) {
   const w = new Step();
+  const dp = q[DP];
+  const sum = allReduce(q, q[TP], tokens / dp);
   let layers = q[REST_BYTES] + q[HEAD_BYTES];
   w.matrix = q[REST_PARAMS];
   for (let i = 0, k = HEAD_SLOTS; i < q[KINDS]; i++, k += KIND_SLOTS) {
@@ -144,25 +165,34 @@ function pass(q, tokens, routed, expected) {
     w.matrix += n * q[k + PARAMS];
     w.plain += n * q[k + PLAIN_PARAMS];
     w.updates += n * tokens * q[k + STATE_FLOPS];
-    if (q[k + EXPERTS] > 0) {
-      const d = expected ? distinct(q[k + EXPERTS], q[k + TOP_K], routed) : q[k + TOP_K];
-      w.experts += n * d * q[k + EXPERT_BYTES];
-      w.expertFLOPs += n * q[k + TOP_K] * q[k + EXPERT_PARAMS];
+    if (!(q[k + EXPERTS] > 0)) {
+      const links = n * (q[k + REDUCES] * sum);
+      w.links += links;
+      w.likelyLinks += links;
+      continue;
     }
-    w.links += n * linkTime(q, k, tokens, expected);
+    w.experts += n * q[k + TOP_K] * q[k + EXPERT_BYTES];
+    w.expertFLOPs += n * q[k + TOP_K] * q[k + EXPERT_PARAMS];
+    w.links += n * linkTime(q, k, sum, tokens, false);
+    if (likely) {
+      const d = distinct(q[k + EXPERTS], q[k + TOP_K], routed);
+      w.likelyExperts += n * d * q[k + EXPERT_BYTES];
+      w.reached += n * d;
+      w.routed += n;
+      w.likelyLinks += n * linkTime(q, k, sum, tokens, true);
+    }
   }
-  w.weights = q[DP] * layers;
+  w.weights = dp * layers;
   w.matrix *= 2 * tokens;
   w.plain *= 2 * tokens;
   w.expertFLOPs *= 2 * tokens;
   return w;
 }
 
-function linkTime(q, k, tokens, expected) {
-  const t = q[TP], dp = q[DP];
-  if (dp === 1 || q[k + EXPERTS] === 0) return q[k + REDUCES] * allReduce(q, t, tokens / dp);
-  const sums = (q[k + REDUCES] - 1) * allReduce(q, t, tokens / dp);
-  const group = t * dp;
+function linkTime(q, k, sum, tokens, expected) {
+  if (q[DP] === 1) return q[k + REDUCES] * sum;
+  const sums = (q[k + REDUCES] - 1) * sum;
+  const group = q[TP] * q[DP];
   if (q[EP] === 0) return sums + allReduce(q, group, tokens);
   return sums + allToAll(q, k, tokens / group, expected);
 }
@@ -214,7 +244,7 @@ function larger(a, b) {
 function decode(q, out) {
   const b = q[BATCH], s = q[CONTEXT], pp = q[PP];
   const stage = q[TP] * q[DP];
-  const w = stepOf(q, b, s, false);
+  const w = stepOf(q, b, s, true);
   let token = 0;
   for (let i = 0, k = HEAD_SLOTS; i < q[KINDS]; i++, k += KIND_SLOTS) token += q[k + LAYERS] * (q[k + KV] + q[k + INDEX_KV]);
   out[KV_PER_TOKEN] = token;
@@ -228,9 +258,9 @@ function decode(q, out) {
   out[HEAD_FLOPS] = w.head;
   out[ATTENTION_FLOPS] = w.attention + w.index;
   out[STATE_FLOPS_OUT] = w.updates;
-  let likely = stepOf(q, b, s, true);
+  let likely = w.expected();
   out[EXPERT_BYTES_EXPECTED] = likely.experts;
-  out[DISTINCT_EXPECTED] = distinctOf(q, b * (q[GAMMA] + 1));
+  if (w.routed > 0) out[DISTINCT_EXPECTED] = w.reached / w.routed;
 
   const devices = stage * pp;
   let memory = w.memory(q, devices), compute = w.compute(q, devices), links = w.links / pp;
@@ -239,7 +269,7 @@ function decode(q, out) {
     memory = larger(memory, alone.memory(q, stage));
     compute = larger(compute, alone.compute(q, stage));
     links = larger(links, alone.links);
-    likely = stepOf(q, larger(b / pp, 1), s, true);
+    likely = stepOf(q, larger(b / pp, 1), s, true).expected();
   }
   out[MEMORY_MS] = memory * 1e3;
   out[COMPUTE_MS] = compute * 1e3;
@@ -270,26 +300,15 @@ function draftTime(q, b, devices) {
   return gamma * known0(memory, compute);
 }
 
-function distinctOf(q, tokens) {
-  let sum = 0, layers = 0;
-  for (let i = 0, k = HEAD_SLOTS; i < q[KINDS]; i++, k += KIND_SLOTS) {
-    if (q[k + EXPERTS] > 0) {
-      sum += q[k + LAYERS] * distinct(q[k + EXPERTS], q[k + TOP_K], tokens);
-      layers += q[k + LAYERS];
-    }
-  }
-  return layers === 0 ? NaN : sum / layers;
-}
-
 function prefill(q, out) {
   const fresh = q[ISL] - q[CACHED];
   const chunk = q[CHUNK] > 0 ? Math.min(q[CHUNK], fresh) : fresh;
   const passes = Math.ceil(fresh / chunk);
-  const w = prompt(q, fresh, chunk, false);
-  const likely = prompt(q, fresh, chunk, true);
+  const w = prompt(q, fresh, chunk, true);
+  const likely = w.expected();
   let reading = passes * promptMemory(q, likely);
   const last = fresh - (passes - 1) * chunk;
-  if (last < chunk) reading += promptMemory(q, pass(q, last, last, true)) - promptMemory(q, likely);
+  if (last < chunk) reading += promptMemory(q, pass(q, last, last, true).expected()) - promptMemory(q, likely);
   out[PREFILL_FLOPS] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates;
   const hard = greatest(passes * promptMemory(q, w), promptCompute(q, w, q[PP]), w.links / q[PP]);
   const binds = binding;
@@ -300,8 +319,8 @@ function prefill(q, out) {
   out[PREFILL_EXPECTED] = expected * 1e3;
 }
 
-function prompt(q, fresh, chunk, expected) {
-  const w = pass(q, fresh, chunk, expected);
+function prompt(q, fresh, chunk, likely) {
+  const w = pass(q, fresh, chunk, likely);
   for (let i = 0, k = HEAD_SLOTS; i < q[KINDS]; i++, k += KIND_SLOTS) {
     const n = q[k + LAYERS];
     w.attention += n * (q[k + PREFILL_ATTENTION] * seenOver(q, k, q[CACHED], fresh));
@@ -328,20 +347,21 @@ function promptCompute(q, w, stages) {
 function serving(q, out) {
   const devices = q[TP] * q[PP] * q[DP];
   if (Number.isNaN(out[PREFILL_HARD])) return;
-  const rate = q[OSL] / requestTime(q, devices, false);
+  const { hard, expected } = requestTimes(q, devices);
+  const rate = q[OSL] / hard;
   out[SERVING] = rate;
-  out[SERVING_EXPECTED] = q[OSL] / requestTime(q, devices, true);
+  out[SERVING_EXPECTED] = q[OSL] / expected;
   out[SERVING_PER_GPU] = rate / devices;
   out[SERVING_TPOT] = servingTPOT(q, rate) * 1e3;
 }
 
-function requestTime(q, devices, expected) {
+function requestTimes(q, devices) {
   const c = q[CONCURRENCY], yielded = tokensPerStep(q);
   const fresh = q[ISL] - q[CACHED];
-  const first = prompt(q, fresh, fresh, expected);
+  const first = prompt(q, fresh, fresh, false);
   const further = q[OSL] - 1;
   const steps = further / yielded;
-  const w = stepOf(q, c, 0, expected);
+  const w = stepOf(q, c, 0, true);
   const tokens = q[GAMMA] + 1;
   const one = new Step();
   if (further > 0) {
@@ -358,23 +378,30 @@ function requestTime(q, devices, expected) {
   }
   one.weights = w.weights / c;
   one.experts = w.experts / c;
+  one.likelyExperts = w.likelyExperts / c;
   one.matrix = w.matrix / c;
   one.plain = w.plain / c;
   one.expertFLOPs = w.expertFLOPs / c;
   one.head = w.head / c;
   one.updates = w.updates / c;
   const compute = first.compute(q, devices) + steps * one.compute(q, devices);
-  return greatest(steps * one.memory(q, devices), compute, 0);
+  return {
+    hard: greatest(steps * one.memory(q, devices), compute, 0),
+    expected: greatest(steps * one.expected().memory(q, devices), compute, 0),
+  };
 }
 
 function servingTPOT(q, rate) {
   const context = q[ISL] + q[OSL] / 2;
   const yielded = tokensPerStep(q);
   const devices = q[TP] * q[PP] * q[DP];
+  const w = stepOf(q, 1, context, false);
+  const bandwidth = q[BANDWIDTH] * devices;
+  const once = (w.weights + w.experts) / bandwidth, each = (w.kv + w.state) / bandwidth;
+  const compute = w.compute(q, devices), links = w.links / q[PP];
   let b = 1, t = NaN;
   for (let i = 0; i < 64; i++) {
-    const w = stepOf(q, b, context, false);
-    const step = greatest(w.memory(q, devices), w.compute(q, devices), w.links / q[PP]);
+    const step = greatest(once + b * each, b * compute, b * links);
     const next = (step + draftTime(q, b, devices)) / yielded;
     if (next === t) break;
     t = next;

@@ -41,16 +41,12 @@ func CeilingInto(in, out []float64) {
 
 // counts says whether the reader's slots are counts that a ceiling can have.
 func counts(in []float64) bool {
-	for _, s := range []struct {
-		slot  int
-		least float64
-	}{{SlotTP, 1}, {SlotPP, 1}, {SlotDP, 1}, {SlotEP, 0}, {SlotContext, 0}, {SlotISL, 0}, {SlotCached, 0},
-		{SlotChunk, 0}, {SlotOSL, 0}, {SlotConcurrency, 0}, {SlotGamma, 0}} {
-		if v := in[s.slot]; !(v >= s.least && v <= most) {
+	for _, v := range in[SlotContext : SlotGamma+1] {
+		if !(v >= 0 && v <= most) {
 			return false
 		}
 	}
-	return in[SlotBatch] > 0 && in[SlotBatch] <= most && in[SlotContext] <= most
+	return in[SlotTP] >= 1 && in[SlotPP] >= 1 && in[SlotDP] >= 1 && in[SlotBatch] > 0 && in[SlotBatch] <= most
 }
 
 // most bounds every count of a query: beyond it products leave the integers that a
@@ -58,16 +54,26 @@ func counts(in []float64) bool {
 const most = 1e12
 
 // step is the work of one pass: bytes over all devices of a stage, FLOPs by part, and
-// what the links carry.
+// what the links carry. Experts and links are those of the hard roof, where all tokens
+// choose alike.
 type step struct {
 	weights, experts, kv, state                          float64 // bytes
 	matrix, plain, expertFLOPs, head, attention, updates float64 // FLOPs; plain computes in 16 bits
 	index                                                float64
 	links                                                float64 // seconds
+
+	likelyExperts, likelyLinks float64 // where each token chooses for itself
+	reached, routed            float64 // experts that it then reaches, over the layers with some
+}
+
+// expected is the pass in which each token chooses its experts for itself.
+func (w step) expected() step {
+	w.experts, w.links = w.likelyExperts, w.likelyLinks
+	return w
 }
 
 // seen is how many of S cached tokens a query of the layer reads.
-func seen(k []float64, s float64) float64 {
+func seen(k *packedKind, s float64) float64 {
 	switch {
 	case k[KindChunk] > 0 && s > k[KindChunk]:
 		return s - float64(k[KindChunk]*math.Floor((s-1)/k[KindChunk]))
@@ -80,12 +86,12 @@ func seen(k []float64, s float64) float64 {
 }
 
 // seenOver sums seen over the contexts from+1 … from+n.
-func seenOver(k []float64, from, n float64) float64 {
+func seenOver(k *packedKind, from, n float64) float64 {
 	return seenUpTo(k, from+n) - seenUpTo(k, from)
 }
 
 // seenUpTo sums seen over the contexts 1 … s.
-func seenUpTo(k []float64, s float64) float64 {
+func seenUpTo(k *packedKind, s float64) float64 {
 	limit := k[KindWindow]
 	if k[KindSelected] > 0 {
 		limit = k[KindSelected]
@@ -104,7 +110,7 @@ func triangle(n float64) float64 { return float64(float64(n*(n+1)) / 2) }
 
 // copies is how many times the layer's cache is kept: one of k heads splits at most k
 // ways.
-func copies(in, k []float64) float64 {
+func copies(in []float64, k *packedKind) float64 {
 	if in[SlotTP] > k[KindShards] {
 		return in[SlotTP] / k[KindShards]
 	}
@@ -125,39 +131,45 @@ func Distinct(experts, topK, tokens float64) float64 {
 	if tokens > whole {
 		here += float64((tokens - whole) * float64(experts*float64(left*(1-miss))))
 	}
-	return min(max(here, topK), experts)
+	if here < topK {
+		return topK
+	}
+	if here > experts {
+		return experts
+	}
+	return here
 }
 
 // power is x to a whole power, by squaring: math.Pow differs between machines.
 func power(x, n float64) float64 {
 	p := 1.0
-	n = min(n, most*most)
-	for n >= 1 && x != 0 && p != 0 {
-		if math.Mod(n, 2) == 1 {
+	if !(n >= 1) {
+		return p
+	}
+	if n > 1<<62 {
+		n = 1 << 62
+	}
+	for k := uint64(n); k > 0; k >>= 1 {
+		if k&1 == 1 {
 			p *= x
 		}
 		x *= x
-		n = math.Floor(n / 2)
-	}
-	if n >= 1 && x == 0 {
-		return 0
 	}
 	return p
 }
 
 // stepOf is one decode step of b sequences, each with so many tokens to check and its own
-// cache of s tokens. Experts are those of one token in the hard roof, and what tokens
-// reach that choose for themselves in the expected one.
-func stepOf(in []float64, b, s float64, expected bool) step {
+// cache of s tokens; likely asks for what is expected of it too.
+func stepOf(in []float64, b, s float64, likely bool) step {
 	tokens := float64(b * (in[SlotGamma] + 1))
-	w := pass(in, tokens, tokens, expected)
+	w := pass(in, tokens, tokens, likely)
 	for i := range int(in[SlotKinds]) {
 		k := kind(in, i)
-		n := k[KindLayers]
-		cached := float64(k[KindKV]*seen(k, s)) + float64(k[KindIndexKV]*s)
+		n, read := k[KindLayers], seen(k, s)
+		cached := float64(k[KindKV]*read) + float64(k[KindIndexKV]*s)
 		w.kv += float64(float64(float64(n*b)*cached) * copies(in, k))
 		w.state += float64(float64(2*float64(n*b)) * k[KindState])
-		w.attention += float64(float64(n*tokens) * float64(k[KindAttention]*seen(k, s)))
+		w.attention += float64(float64(n*tokens) * float64(k[KindAttention]*read))
 		w.index += float64(float64(n*tokens) * float64(k[KindIndex]*s))
 	}
 	w.head = float64(float64(2*tokens) * in[SlotHeadParams])
@@ -166,8 +178,10 @@ func stepOf(in []float64, b, s float64, expected bool) step {
 
 // pass is what so many tokens cost that go through the layers together, attention apart;
 // routed is how many of them choose experts.
-func pass(in []float64, tokens, routed float64, expected bool) step {
+func pass(in []float64, tokens, routed float64, likely bool) step {
 	var w step
+	dp := in[SlotDP]
+	sum := allReduce(in, in[SlotTP], tokens/dp)
 	layers := in[SlotRestBytes] + in[SlotHeadBytes]
 	w.matrix = in[SlotRestParams]
 	for i := range int(in[SlotKinds]) {
@@ -177,17 +191,23 @@ func pass(in []float64, tokens, routed float64, expected bool) step {
 		w.matrix += float64(n * k[KindParams])
 		w.plain += float64(n * k[KindPlainParams])
 		w.updates += float64(float64(n*tokens) * k[KindStateFLOPs])
-		if k[KindExperts] > 0 {
-			d := k[KindTopK]
-			if expected {
-				d = Distinct(k[KindExperts], k[KindTopK], routed)
-			}
-			w.experts += float64(float64(n*d) * k[KindExpertBytes])
-			w.expertFLOPs += float64(float64(n*k[KindTopK]) * k[KindExpertParams])
+		if !(k[KindExperts] > 0) {
+			w.links += float64(n * float64(k[KindReduces]*sum))
+			w.likelyLinks += float64(n * float64(k[KindReduces]*sum))
+			continue
 		}
-		w.links += float64(n * linkTime(in, k, tokens, expected))
+		w.experts += float64(float64(n*k[KindTopK]) * k[KindExpertBytes])
+		w.expertFLOPs += float64(float64(n*k[KindTopK]) * k[KindExpertParams])
+		w.links += float64(n * linkTime(in, k, sum, tokens, false))
+		if likely {
+			d := Distinct(k[KindExperts], k[KindTopK], routed)
+			w.likelyExperts += float64(float64(n*d) * k[KindExpertBytes])
+			w.reached += float64(n * d)
+			w.routed += n
+			w.likelyLinks += float64(n * linkTime(in, k, sum, tokens, true))
+		}
 	}
-	w.weights = float64(in[SlotDP] * layers)
+	w.weights = float64(dp * layers)
 	w.matrix *= float64(2 * tokens)
 	w.plain *= float64(2 * tokens)
 	w.expertFLOPs *= float64(2 * tokens)
@@ -223,17 +243,16 @@ func (w *step) compute(in []float64, devices float64) float64 {
 	return w.matrices(in, devices) + w.attending(in, devices)
 }
 
-// linkTime is the least time that the links take for one layer over so many tokens of
-// the whole group, in seconds. Each part of a layer ends in a sum over the devices that
-// share its matrices. Experts that copies share are reached by sending each token to
-// them and back in place of the second sum.
-func linkTime(in, k []float64, tokens float64, expected bool) float64 {
-	t, dp := in[SlotTP], in[SlotDP]
-	if dp == 1 || k[KindExperts] == 0 {
-		return float64(k[KindReduces] * allReduce(in, t, tokens/dp))
+// linkTime is the least time that the links take for one layer with experts over so many
+// tokens of the whole group, in seconds, where sum is what one sum over the devices takes
+// that share a matrix: each part of a layer ends in one. Experts that copies share are
+// reached by sending each token to them and back in place of the second sum.
+func linkTime(in []float64, k *packedKind, sum, tokens float64, expected bool) float64 {
+	if in[SlotDP] == 1 {
+		return float64(k[KindReduces] * sum)
 	}
-	sums := float64((k[KindReduces] - 1) * allReduce(in, t, tokens/dp))
-	group := float64(t * dp)
+	sums := float64((k[KindReduces] - 1) * sum)
+	group := float64(in[SlotTP] * in[SlotDP])
 	if in[SlotEP] == 0 { // each expert is split over all
 		return sums + allReduce(in, group, tokens)
 	}
@@ -259,7 +278,7 @@ func allReduce(in []float64, t, tokens float64) float64 {
 // allToAll is the least time for one device to send its tokens to their experts and to
 // take the results back. At best the experts of a token lie together and on the device
 // where it is; expected, they are spread evenly.
-func allToAll(in, k []float64, tokens float64, expected bool) float64 {
+func allToAll(in []float64, k *packedKind, tokens float64, expected bool) float64 {
 	ep := in[SlotEP]
 	each := k[KindExperts] / ep // experts on a device
 	others := max(math.Ceil(k[KindTopK]/each)-1, 0)
@@ -314,7 +333,7 @@ func tokensPerStep(in []float64) float64 {
 func decode(in, out []float64) {
 	b, s, pp := in[SlotBatch], in[SlotContext], in[SlotPP]
 	stage := float64(in[SlotTP] * in[SlotDP])
-	w := stepOf(in, b, s, false)
+	w := stepOf(in, b, s, true)
 	token := 0.0
 	for i := range int(in[SlotKinds]) {
 		k := kind(in, i)
@@ -326,9 +345,11 @@ func decode(in, out []float64) {
 	out[OutReadBytesPerStep] = w.bytes()
 	out[OutMatrixFLOPs], out[OutExpertFLOPs], out[OutHeadFLOPs] = w.matrix+w.plain, w.expertFLOPs, w.head
 	out[OutAttentionFLOPs], out[OutStateFLOPs] = w.attention+w.index, w.updates
-	likely := stepOf(in, b, s, true)
+	likely := w.expected()
 	out[OutExpertBytesExpected] = likely.experts
-	out[OutDistinctExpected] = distinctOf(in, float64(b*(in[SlotGamma]+1)))
+	if w.routed > 0 {
+		out[OutDistinctExpected] = w.reached / w.routed
+	}
 
 	memory, compute, links := stepTimes(in, &w, stage, pp)
 	if pp > 1 {
@@ -336,7 +357,8 @@ func decode(in, out []float64) {
 		memory = larger(memory, alone.memory(in, stage))
 		compute = larger(compute, alone.compute(in, stage))
 		links = larger(links, alone.links)
-		likely = stepOf(in, larger(b/pp, 1), s, true)
+		group := stepOf(in, larger(b/pp, 1), s, true)
+		likely = group.expected()
 	}
 	out[OutMemoryMS], out[OutComputeMS], out[OutCommunicationMS] = memory*1e3, compute*1e3, links*1e3
 	drafts := draftTime(in, b, float64(stage*pp))
@@ -376,22 +398,6 @@ func draftTime(in []float64, b, devices float64) float64 {
 	return float64(gamma * known0(memory, compute))
 }
 
-// distinctOf is the mean number of experts that tokens reach in a layer that has some;
-// NaN where none has.
-func distinctOf(in []float64, tokens float64) float64 {
-	sum, layers := 0.0, 0.0
-	for i := range int(in[SlotKinds]) {
-		if k := kind(in, i); k[KindExperts] > 0 {
-			sum += float64(k[KindLayers] * Distinct(k[KindExperts], k[KindTopK], tokens))
-			layers += k[KindLayers]
-		}
-	}
-	if layers == 0 {
-		return nan
-	}
-	return sum / layers
-}
-
 // prefill bounds one prompt of which Cached tokens come from the prefix cache: only the
 // last token goes through the head. It is expected to be read in passes of one chunk,
 // which take the stages of a pipeline in turn; at best chunks that follow each other keep
@@ -403,11 +409,11 @@ func prefill(in, out []float64) {
 		chunk = min(in[SlotChunk], fresh)
 	}
 	passes := math.Ceil(fresh / chunk)
-	w := prompt(in, fresh, chunk, false)
-	likely := prompt(in, fresh, chunk, true)
+	w := prompt(in, fresh, chunk, true)
+	likely := w.expected()
 	reading := float64(passes * promptMemory(in, &likely))
 	if last := fresh - float64((passes-1)*chunk); last < chunk { // fewer tokens reach fewer experts
-		rest := pass(in, last, last, true)
+		rest := pass(in, last, last, true).expected()
 		reading += promptMemory(in, &rest) - promptMemory(in, &likely)
 	}
 	out[OutPrefillFLOPs] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates
@@ -423,8 +429,8 @@ func prefill(in, out []float64) {
 
 // prompt is the work of a prompt's new tokens, the bytes those of one pass of a chunk.
 // Each new token attends to the cached prefix, to those before it and to itself.
-func prompt(in []float64, fresh, chunk float64, expected bool) step {
-	w := pass(in, fresh, chunk, expected)
+func prompt(in []float64, fresh, chunk float64, likely bool) step {
+	w := pass(in, fresh, chunk, likely)
 	for i := range int(in[SlotKinds]) {
 		k := kind(in, i)
 		n := k[KindLayers]
@@ -465,22 +471,23 @@ func serving(in, out []float64) {
 	if math.IsNaN(hard) {
 		return
 	}
-	request := requestTime(in, devices, false)
+	request, expected := requestTimes(in, devices)
 	rate := in[SlotOSL] / request
 	out[OutServingTokPerSec] = rate
-	out[OutServingTokPerSecExpected] = in[SlotOSL] / requestTime(in, devices, true)
+	out[OutServingTokPerSecExpected] = in[SlotOSL] / expected
 	out[OutServingTokPerSecPerGPU] = rate / devices
 	out[OutServingTPOTMS] = servingTPOT(in, rate) * 1e3
 }
 
-// requestTime is the least time that one request takes of all devices, in seconds.
-func requestTime(in []float64, devices float64, expected bool) float64 {
+// requestTimes are the least time that one request takes of all devices, and what is
+// expected of it, in seconds.
+func requestTimes(in []float64, devices float64) (hard, expected float64) {
 	c, yield := in[SlotConcurrency], tokensPerStep(in)
 	fresh := in[SlotISL] - in[SlotCached]
-	first := prompt(in, fresh, fresh, expected)
+	first := prompt(in, fresh, fresh, false)
 	further := in[SlotOSL] - 1
 	steps := further / yield
-	w := stepOf(in, c, 0, expected)
+	w := stepOf(in, c, 0, true)
 	tokens := in[SlotGamma] + 1
 	var one step // a step of one sequence, at the mean over its contexts
 	if further > 0 {
@@ -496,12 +503,13 @@ func requestTime(in []float64, devices float64, expected bool) float64 {
 			one.index += float64(float64(n*tokens) * float64(k[KindIndex]*context))
 		}
 	}
-	one.weights, one.experts = w.weights/c, w.experts/c
+	one.weights, one.experts, one.likelyExperts = w.weights/c, w.experts/c, w.likelyExperts/c
 	one.matrix, one.plain, one.expertFLOPs, one.head, one.updates = w.matrix/c, w.plain/c, w.expertFLOPs/c, w.head/c, w.updates/c
 	compute := first.compute(in, devices) + float64(steps*one.compute(in, devices))
-	memory := float64(steps * one.memory(in, devices))
-	request, _ := greatest(memory, compute, 0)
-	return request
+	hard, _ = greatest(float64(steps*one.memory(in, devices)), compute, 0)
+	likely := one.expected()
+	expected, _ = greatest(float64(steps*likely.memory(in, devices)), compute, 0)
+	return hard, expected
 }
 
 // servingTPOT is the least time a token at the mean batch that the rate implies, by
@@ -510,10 +518,13 @@ func servingTPOT(in []float64, rate float64) float64 {
 	context := in[SlotISL] + float64(in[SlotOSL]/2)
 	yield := tokensPerStep(in)
 	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
+	w := stepOf(in, 1, context, false)
+	bandwidth := float64(in[SlotBandwidth] * devices)
+	once, each := (w.weights+w.experts)/bandwidth, (w.kv+w.state)/bandwidth
+	compute, links := w.compute(in, devices), w.links/in[SlotPP]
 	b, t := 1.0, nan
 	for range 64 {
-		w := stepOf(in, b, context, false)
-		step, _ := greatest(w.memory(in, devices), w.compute(in, devices), w.links/in[SlotPP])
+		step, _ := greatest(once+float64(b*each), float64(b*compute), float64(b*links))
 		next := (step + draftTime(in, b, devices)) / yield
 		if next == t {
 			break

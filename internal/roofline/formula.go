@@ -185,7 +185,7 @@ func LinkFormula(in []float64, tokens float64) string {
 func communicationFormula(in []float64, tokens float64, expected bool) string {
 	t, dp := in[SlotTP], in[SlotDP]
 	layers, sums, shared := 0.0, 0.0, 0.0 // layers of a copy; all-reduces among a copy's devices; layers whose experts are shared by all copies
-	var moe []float64
+	var moe *packedKind
 	for i := range int(in[SlotKinds]) {
 		k := kind(in, i)
 		layers += k[KindLayers]

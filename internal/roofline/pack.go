@@ -146,11 +146,12 @@ func Packed(in []float64) bool {
 	return n >= 0 && n <= mostKinds && len(in) == HeadSlots+int(n)*KindSlots && n == float64(int(n))
 }
 
-// kind is the slots of the i-th kind of layer.
-func kind(in []float64, i int) []float64 {
-	at := HeadSlots + i*KindSlots
-	return in[at : at+KindSlots]
-}
+// packedKind is the slots of one kind of layer: an array, so that the compiler sees that no
+// slot is beyond it.
+type packedKind [KindSlots]float64
+
+// kind is the i-th kind of layer of a packed query.
+func kind(in []float64, i int) *packedKind { return (*packedKind)(in[HeadSlots+i*KindSlots:]) }
 
 // Pack reduces a query, filled, to numbers. Of an architecture that no model can have, it
 // knows none.
@@ -236,7 +237,7 @@ func packModel(in []float64, q Query) []float64 {
 			same[KindLayers] += k[KindLayers]
 			continue
 		}
-		in = append(in, k...)
+		in = append(in, k[:]...)
 		in[SlotKinds]++
 	}
 	in[SlotDraftBytes], in[SlotDraftParams], in[SlotDraftResident] = 0, 0, 0
@@ -283,10 +284,10 @@ func (s *Stored) pack(in []float64, experts float64) {
 }
 
 // packKind is one kind of layer as slots.
-func packKind(l *Layer, hidden int64, f scoped, known bool, kv kvFormat, kvKnown bool) []float64 {
+func packKind(l *Layer, hidden int64, f scoped, known bool, kv kvFormat, kvKnown bool) *packedKind {
 	t := l.tally(hidden)
 	a := &l.Attention
-	k := make([]float64, KindSlots)
+	k := new(packedKind)
 	k[KindLayers] = float64(l.Count)
 	k[KindExperts], k[KindTopK] = float64(l.FFN.Experts), float64(l.FFN.TopK)
 	k[KindExpertParams] = float64(t.expert.weights + t.biases)
@@ -316,7 +317,7 @@ func packKind(l *Layer, hidden int64, f scoped, known bool, kv kvFormat, kvKnown
 }
 
 // find is the kind in a packed query that costs a layer the same as k, nil if none does.
-func find(in, k []float64) []float64 {
+func find(in []float64, k *packedKind) *packedKind {
 	for i := range int(in[SlotKinds]) {
 		have := kind(in, i)
 		same := true
