@@ -47,4 +47,5 @@ var ggmlTypes = map[uint32]ggmlType{
 	39: {"MXFP4", 32, 17, "mxfp4"},   // 1 byte of exponent, 16 of nibbles
 	40: {"NVFP4", 64, 36, "nvfp4"},   // 4 scales of 1 byte, 32 of nibbles
 	41: {"Q1_0", 128, 18, "q4_k"},    // f16, 16 bytes
+	42: {"Q2_0", 64, 18, "q4_k"},     // f16, 16 bytes
 }

@@ -248,7 +248,8 @@ const (
 var ggufWidths = [...]int64{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8}
 
 // perLayer are the ends of keys that may hold an array of one number a layer.
-var perLayer = []string{".attention.head_count", ".attention.head_count_kv", ".feed_forward_length", ".attention.sliding_window_pattern"}
+var perLayer = []string{".attention.head_count", ".attention.head_count_kv", ".feed_forward_length", ".attention.sliding_window_pattern",
+	".attention.recurrent_layers", ".expert_feed_forward_length"}
 
 // read keeps a value that a model can be told from. Others are passed over, and of arrays
 // the length is kept.

@@ -15,10 +15,13 @@ type ggufRules struct {
 	qkNorm   bool
 	outBias  bool
 	sinks    bool
-	bias     bool // on each matrix of the experts, and on the router
-	tied     bool // where no tensor says so
-	swaEvery int64
-	conv     bool // layers without key-value heads are short convolutions
+	bias     bool  // on each matrix of the experts, and on the router
+	tied     bool  // where no tensor says so
+	swaEvery int64 // each so many-th layer sees all, the others slide; 0: none does
+	window   int64 // where the metadata state none
+	swaOff   bool  // a window that is stated is not applied
+	conv     bool  // layers without key-value heads are short convolutions
+	delta    bool  // all but each full_attention_interval-th layer keep a state; attention has an output gate
 }
 
 // ggufFamilies are the architectures whose metadata are understood.
@@ -31,9 +34,13 @@ var ggufFamilies = map[string]ggufRules{
 	"smollm3":   {norms: 2, tied: true},
 	"gpt-oss":   {norms: 2, qkvBias: true, outBias: true, sinks: true, bias: true, swaEvery: 2},
 	"deepseek2": {norms: 2},
-	"gemma2":    {norms: 4, tied: true, swaEvery: 2},
+	"gemma2":    {norms: 4, tied: true, swaEvery: 2, window: 4096},
 	"gemma3":    {norms: 4, qkNorm: true, tied: true, swaEvery: 6},
 	"lfm2":      {norms: 2, qkNorm: true, tied: true, conv: true},
+	"lfm2moe":   {norms: 2, qkNorm: true, tied: true, conv: true},
+	"qwen3next": {norms: 2, qkNorm: true, delta: true},
+	"qwen35":    {norms: 2, qkNorm: true, delta: true},
+	"qwen35moe": {norms: 2, qkNorm: true, delta: true},
 	"glm4moe":   {norms: 2, qkvBias: true},
 
 	"qwen2vl":       {norms: 2, qkvBias: true},
@@ -41,7 +48,9 @@ var ggufFamilies = map[string]ggufRules{
 	"qwen3vl":       {norms: 2, qkNorm: true},
 	"qwen3vlmoe":    {norms: 2, qkNorm: true},
 	"granite":       {norms: 2},
-	"olmo2":         {norms: 2, qkNorm: true},
+	"olmo2":         {norms: 2, qkNorm: true, swaEvery: 4},
+	"exaone4":       {norms: 2, qkNorm: true, swaEvery: 4},
+	"phi3":          {norms: 2, swaOff: true},
 	"seed_oss":      {norms: 2, qkvBias: true},
 	"minimax-m2":    {norms: 2, qkNorm: true},
 	"dots1":         {norms: 2, qkNorm: true},
@@ -98,6 +107,13 @@ func (g *gguf) model(name string, all []ggufTensor, h *Header, p *problems) *roo
 	}
 	d.architecture(&m.Architecture, rules)
 	d.rest()
+	if !d.some {
+		head := "a head of its own"
+		if m.Architecture.TiedHead {
+			head = "the embedding as its head"
+		}
+		m.Sources["architecture"] += "; without tensors it is taken to have " + head + ", as its type has"
+	}
 	if len(p.list) > 0 {
 		return nil
 	}
@@ -195,8 +211,6 @@ func (d *metadata) architecture(a *roofline.Architecture, rules ggufRules) {
 	a.TiedHead = rules.tied
 	if d.some {
 		a.TiedHead = d.has["output.weight"] == nil
-	} else if !rules.tied {
-		d.p.add("", "has no tensors, so it is not known whether the head is the embedding")
 	}
 	blocks := d.count("block_count", mostLayers)
 	further := d.countOr("nextn_predict_layers", mostLayers, 0)
@@ -207,15 +221,20 @@ func (d *metadata) architecture(a *roofline.Architecture, rules ggufRules) {
 	}
 	widths := d.each("feed_forward_length", blocks, 0, mostWidth, 0)
 	slides := d.windows(blocks, rules)
+	states := d.states(blocks-further, rules)
 	attention := d.attention(a, rules)
-	network := d.network(rules)
+	network := d.network(blocks, rules)
 	if len(d.p.list) > 0 {
 		return
 	}
 	build := decoder{}
 	for i := range blocks {
-		l := roofline.Layer{Attention: attention(i, heads[i], kv[i]), FFN: network(i, widths[i]), Norms: rules.norms}
-		l.Attention.Window = slides[i]
+		l := roofline.Layer{FFN: network(i, widths[i]), Norms: rules.norms}
+		if states != nil && states(i) != nil {
+			l.Attention = roofline.Attention{Kind: roofline.Linear, State: states(i)}
+		} else if l.Attention = attention(i, heads[i], kv[i]); l.Attention.Kind == roofline.GQA {
+			l.Attention.Window = slides[i]
+		}
 		if further > 0 && i >= blocks-further {
 			if a.MTP == nil {
 				l.Count = 1
@@ -246,12 +265,18 @@ func (d *metadata) vocabulary(hidden int64) int64 {
 // windows says over how many tokens each layer slides; 0 sees all.
 func (d *metadata) windows(blocks int64, rules ggufRules) []int64 {
 	list := make([]int64, blocks)
-	window := d.countOr("attention.sliding_window", mostContext, 0)
+	window := d.countOr("attention.sliding_window", mostContext, rules.window)
 	every := rules.swaEvery
+	if d.arch == "exaone4" && blocks != 64 {
+		every, window = 0, 0 // the small one sees all
+	}
 	pattern, stated := d.values[d.key("attention.sliding_window_pattern")]
 	marks := d.each("attention.sliding_window_pattern", blocks, 0, mostLayers, 0)
-	if window == 0 {
+	if window == 0 || rules.swaOff {
 		return list
+	}
+	if rules.conv {
+		every, stated = 0, true // each of its attention layers slides
 	}
 	if every == 0 && !stated {
 		d.p.add(d.key("attention.sliding_window"), "is "+itoa(window)+", and llama.cpp does not say which layers of "+d.arch+" slide; accepted: 0, or a sliding_window_pattern")
@@ -261,11 +286,37 @@ func (d *metadata) windows(blocks int64, rules ggufRules) []int64 {
 		every = n
 	}
 	for i := range list {
-		if perLayer && marks[i] != 0 || !perLayer && every > 0 && (int64(i)+1)%every != 0 {
+		if perLayer && marks[i] != 0 || !perLayer && (every == 0 || (int64(i)+1)%every != 0) {
 			list[i] = window
 		}
 	}
 	return list
+}
+
+// states says which layers keep a state by the gated delta rule, or is nil.
+func (d *metadata) states(layers int64, rules ggufRules) func(i int64) *roofline.State {
+	if !rules.delta {
+		return nil
+	}
+	inner, heads := d.count("ssm.inner_size", mostWidth), d.count("ssm.time_step_rank", mostCount)
+	s := &roofline.State{
+		KeyHeads: d.count("ssm.group_count", mostCount), KeyDim: d.count("ssm.state_size", mostCount),
+		ValueHeads: heads, ValueDim: inner / max(1, heads), Conv: d.count("ssm.conv_kernel", mostCount), ConvBytes: 4,
+	}
+	interval := d.countOr("full_attention_interval", mostLayers, 4)
+	marks, listed := d.values[d.key("attention.recurrent_layers")].([]int64)
+	d.used["attention.recurrent_layers"] = true
+	return func(i int64) *roofline.State {
+		switch {
+		case listed && i < int64(len(marks)):
+			if marks[i] != 0 {
+				return s
+			}
+		case i < layers && interval > 0 && (i+1)%interval != 0:
+			return s
+		}
+		return nil
+	}
 }
 
 // attention builds the mixing part of a block.
@@ -304,6 +355,7 @@ func (d *metadata) attention(a *roofline.Architecture, rules ggufRules) func(i, 
 		if heads%kv != 0 {
 			d.p.add(d.key("attention.head_count_kv"), "is "+itoa(kv)+" in block "+itoa(i)+", among which "+itoa(heads)+" heads do not divide evenly")
 		}
+		t.OutputGate = rules.delta
 		t.QKVBias = d.tensor(i, "attn_q.bias", rules.qkvBias) || d.tensor(i, "attn_qkv.bias", false)
 		t.OutputBias = d.tensor(i, "attn_output.bias", rules.outBias)
 		t.Sinks = d.tensor(i, "attn_sinks.weight", rules.sinks)
@@ -317,16 +369,13 @@ func (d *metadata) attention(a *roofline.Architecture, rules ggufRules) func(i, 
 }
 
 // network builds the feed-forward part of a block.
-func (d *metadata) network(rules ggufRules) func(i, width int64) roofline.FFN {
+func (d *metadata) network(blocks int64, rules ggufRules) func(i, width int64) roofline.FFN {
 	experts := d.countOr("expert_count", mostCount, 0)
 	used := d.countOr("expert_used_count", mostCount, 0)
-	width := d.countOr("expert_feed_forward_length", mostWidth, 0)
+	widths := d.each("expert_feed_forward_length", blocks, 0, mostWidth, 0)
 	shared := d.countOr("expert_shared_feed_forward_length", mostWidth, 0)
 	sharedCount := d.countOr("expert_shared_count", mostCount, 0)
 	leading := d.countOr("leading_dense_block_count", mostLayers, 0)
-	if shared == 0 {
-		shared = sharedCount * width
-	}
 	if experts > 0 && (used == 0 || used > experts) {
 		d.p.add(d.key("expert_used_count"), "is "+itoa(used)+" of "+itoa(experts)+" experts; 1 to as many are accepted")
 	}
@@ -337,13 +386,16 @@ func (d *metadata) network(rules ggufRules) func(i, width int64) roofline.FFN {
 			}
 			return roofline.FFN{Kind: roofline.Dense, Width: dense}
 		}
-		f := roofline.FFN{Kind: roofline.MoE, Experts: experts, TopK: used, Width: width, SharedWidth: shared}
+		f := roofline.FFN{Kind: roofline.MoE, Experts: experts, TopK: used, Width: widths[i], SharedWidth: shared}
 		if f.Width == 0 {
 			f.Width = dense
 		}
+		if shared == 0 {
+			f.SharedWidth = sharedCount * f.Width
+		}
 		f.Bias = d.tensor(i, "ffn_gate_exps.bias", rules.bias)
-		f.RouterBias = d.tensor(i, "ffn_gate_inp.bias", rules.bias) || d.tensor(i, "exp_probs_b.bias", d.arch == "glm4moe")
-		f.SharedGate = d.tensor(i, "ffn_gate_inp_shexp.weight", false)
+		f.RouterBias = d.tensor(i, "ffn_gate_inp.bias", rules.bias) || d.tensor(i, "exp_probs_b.bias", d.arch == "glm4moe" || d.arch == "lfm2moe")
+		f.SharedGate = d.tensor(i, "ffn_gate_inp_shexp.weight", rules.delta && shared > 0)
 		return f
 	}
 }

@@ -74,6 +74,8 @@ func TestGGUFHeaders(t *testing.T) {
 		{"qwen3-30b-a3b-q8_0.gguf", 30_532_122_624, "q8_0", 0},
 		{"deepseek-v2-lite-bf16.gguf", 15_706_484_224, "bf16", 16},
 		{"gemma-3-4b-f16.gguf", 3_880_263_168, "fp16", 16},
+		{"qwen3-next-80b-a3b-bf16.gguf", 79_674_391_296, "bf16", 16.01},
+		{"lfm2-1.2b-f16.gguf", 1_170_340_608, "fp16", 16},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := headerOf(t, c.name)
@@ -101,8 +103,16 @@ func TestGGUFHeaders(t *testing.T) {
 func TestGGUFAgreesWithConfig(t *testing.T) {
 	for gguf, config := range map[string]string{
 		"gpt-oss-20b-mxfp4.gguf": "gpt-oss-20b", "qwen3-30b-a3b-q8_0.gguf": "qwen3-30b-a3b",
+		"qwen3-next-80b-a3b-bf16.gguf": "qwen3-next-80b-a3b", "lfm2-1.2b-f16.gguf": "lfm2-1.2b",
 	} {
 		got, want := headerOf(t, gguf).Model.Architecture, model(t, "models/"+config+".json").Architecture
+		sortLayers(got.Layers)
+		sortLayers(want.Layers)
+		for _, l := range want.Layers {
+			if l.Attention.State != nil {
+				l.Attention.State.ConvBytes = 4 // llama.cpp keeps the inputs of a convolution in f32
+			}
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v\nconfig.json: %+v", gguf, got, want)
 		}
@@ -124,15 +134,16 @@ func TestGGUFAgreesWithConfig(t *testing.T) {
 	}
 }
 
-// The sizes of llama.cpp's types, as gguf-py 0.19.0 lists them (GGML_QUANT_SIZES): number,
-// weights of a block, bytes of a block.
+// The sizes of llama.cpp's types, as gguf-py 0.19.0 lists them (GGML_QUANT_SIZES), and of
+// the newest as the block structs of ggml-common.h are asserted to be: number, weights of a
+// block, bytes of a block.
 func TestGGMLTypes(t *testing.T) {
 	for _, want := range [][3]int64{
 		{0, 1, 4}, {1, 1, 2}, {2, 32, 18}, {3, 32, 20}, {6, 32, 22}, {7, 32, 24}, {8, 32, 34}, {9, 32, 40}, {10, 256, 84},
 		{11, 256, 110}, {12, 256, 144}, {13, 256, 176}, {14, 256, 210}, {15, 256, 292}, {16, 256, 66}, {17, 256, 74},
 		{18, 256, 98}, {19, 256, 50}, {20, 32, 18}, {21, 256, 110}, {22, 256, 82}, {23, 256, 136}, {24, 1, 1}, {25, 1, 2},
 		{26, 1, 4}, {27, 1, 8}, {28, 1, 8}, {29, 256, 56}, {30, 1, 2}, {34, 256, 54}, {35, 256, 66}, {39, 32, 17},
-		{40, 64, 36}, {41, 128, 18},
+		{40, 64, 36}, {41, 128, 18}, {42, 64, 18},
 	} {
 		if k, ok := ggmlTypes[uint32(want[0])]; !ok || k.block != want[1] || k.bytes != want[2] {
 			t.Errorf("type %d: %+v, want %d weights in %d bytes", want[0], k, want[1], want[2])
@@ -141,7 +152,7 @@ func TestGGMLTypes(t *testing.T) {
 			t.Errorf("type %d computes as %q, which has no peak", want[0], f)
 		}
 	}
-	if len(ggmlTypes) != 34 {
+	if len(ggmlTypes) != 35 {
 		t.Errorf("%d types", len(ggmlTypes))
 	}
 }

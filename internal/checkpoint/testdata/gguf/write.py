@@ -196,5 +196,83 @@ def gemma_3_4b():
     h.close()
 
 
-for write in (llama_2_7b, gpt_oss_20b, qwen3_30b_a3b, deepseek_v2_lite, gemma_3_4b):
+def qwen3_next():
+    h = Header("qwen3-next-80b-a3b-bf16", "qwen3next")
+    n, d, e, f = 48, 2048, 512, 512
+    common(h, n, d, 16, 2, 5120, 151936, 262144)
+    w = h.w
+    w.add_key_length(256)
+    w.add_value_length(256)
+    w.add_ssm_conv_kernel(4)
+    w.add_ssm_inner_size(4096)
+    w.add_ssm_state_size(128)
+    w.add_ssm_time_step_rank(32)
+    w.add_ssm_group_count(16)
+    w.add_full_attention_interval(4)
+    w.add_expert_count(e)
+    w.add_expert_used_count(10)
+    w.add_expert_feed_forward_length(f)
+    w.add_expert_shared_feed_forward_length(f)
+    h.add("token_embd.weight", T.BF16, 151936, d)
+    h.add("output_norm.weight", T.F32, d)
+    h.add("output.weight", T.BF16, 151936, d)
+    for i in range(n):
+        b = f"blk.{i}."
+        h.add(b + "attn_norm.weight", T.F32, d)
+        h.add(b + "post_attention_norm.weight", T.F32, d)
+        if i % 4 == 3:
+            h.add(b + "attn_q.weight", T.BF16, 2 * 4096, d)
+            h.add(b + "attn_k.weight", T.BF16, 512, d)
+            h.add(b + "attn_v.weight", T.BF16, 512, d)
+            h.add(b + "attn_output.weight", T.BF16, d, 4096)
+            h.add(b + "attn_q_norm.weight", T.F32, 256)
+            h.add(b + "attn_k_norm.weight", T.F32, 256)
+        else:
+            h.add(b + "ssm_in.weight", T.BF16, 2 * 2048 + 2 * 4096, d)
+            h.add(b + "ssm_ba.weight", T.BF16, 64, d)
+            h.add(b + "ssm_conv1d.weight", T.F32, 2 * 2048 + 4096, 4)
+            h.add(b + "ssm_dt.bias", T.F32, 32)
+            h.add(b + "ssm_a", T.F32, 32)
+            h.add(b + "ssm_norm.weight", T.F32, 128)
+            h.add(b + "ssm_out.weight", T.BF16, d, 4096)
+        h.add(b + "ffn_gate_inp.weight", T.F32, e, d)
+        h.add(b + "ffn_gate_inp_shexp.weight", T.BF16, d)
+        for t in ("gate", "up"):
+            h.add(b + f"ffn_{t}_exps.weight", T.BF16, e, f, d)
+            h.add(b + f"ffn_{t}_shexp.weight", T.BF16, f, d)
+        h.add(b + "ffn_down_exps.weight", T.BF16, e, d, f)
+        h.add(b + "ffn_down_shexp.weight", T.BF16, d, f)
+    h.close()
+
+
+def lfm2():
+    h = Header("lfm2-1.2b-f16", "lfm2")
+    n, d, ff = 16, 2048, 8192
+    attention = (2, 5, 8, 10, 12, 14)
+    common(h, n, d, 32, [8 if i in attention else 0 for i in range(n)], ff, 65536, 128000)
+    h.w.add_shortconv_l_cache(3)
+    h.add("token_embd.weight", T.F16, 65536, d)
+    h.add("token_embd_norm.weight", T.F32, d)
+    for i in range(n):
+        b = f"blk.{i}."
+        h.add(b + "attn_norm.weight", T.F32, d)
+        h.add(b + "ffn_norm.weight", T.F32, d)
+        if i in attention:
+            h.add(b + "attn_q.weight", T.F16, d, d)
+            h.add(b + "attn_k.weight", T.F16, 512, d)
+            h.add(b + "attn_v.weight", T.F16, 512, d)
+            h.add(b + "attn_output.weight", T.F16, d, d)
+            h.add(b + "attn_q_norm.weight", T.F32, 64)
+            h.add(b + "attn_k_norm.weight", T.F32, 64)
+        else:
+            h.add(b + "shortconv.conv.weight", T.F32, d, 3)
+            h.add(b + "shortconv.in_proj.weight", T.F16, 3 * d, d)
+            h.add(b + "shortconv.out_proj.weight", T.F16, d, d)
+        h.add(b + "ffn_gate.weight", T.F16, ff, d)
+        h.add(b + "ffn_up.weight", T.F16, ff, d)
+        h.add(b + "ffn_down.weight", T.F16, d, ff)
+    h.close()
+
+
+for write in (llama_2_7b, gpt_oss_20b, qwen3_30b_a3b, deepseek_v2_lite, gemma_3_4b, qwen3_next, lfm2):
     write()
