@@ -96,7 +96,7 @@ func TestCeilingSentence(t *testing.T) {
 		{1, 0, 1, "Memory binds: Llama 3.1 8B on H100 SXM decodes at most 223 tok/s over one sequence of 0 tokens; a step takes at least 4.48 ms."},
 		{1, 1, 1, " over one sequence of 1 token; a step takes at least 4.48 ms."},
 		{2, 0, 4, "Llama 3.1 8B on 4× H100 SXM sharing each matrix (tp 4) decodes at most 1,785 tok/s over 2 sequences of 0 tokens, 893 tok/s each; a step takes at least 1.12 ms."},
-		{64, 131_072, 1, " It does not fit in memory: at most 3 such sequences do."},
+		{64, 131_072, 1, " It does not fit in memory: at most 4 such sequences do."},
 	} {
 		if got := ask(c.batch, c.context, c.tp); !strings.HasSuffix(got, c.want) {
 			t.Errorf("batch %d, context %d, tp %d:\n%s\nwant: …%s", c.batch, c.context, c.tp, got, c.want)
