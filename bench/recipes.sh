@@ -74,7 +74,7 @@ trap stop EXIT
 # start RECIPE LOG: start the server and wait until it answers.
 start() {
   local command begun
-  command=$("$measure" launch "$1" --port "$port")
+  command=$("$measure" launch "$1" --port "$port") || return 1
   if curl -s -o /dev/null "$url/health"; then
     echo "something answers $url already" >&2
     return 1
