@@ -40,9 +40,6 @@ func Config(data []byte, name string, beside ...[]byte) (*roofline.Model, []Prob
 		Sources:      map[string]string{},
 	}
 	path := top.text("_name_or_path")
-	if d.object != top {
-		d.text("_name_or_path")
-	}
 	if m.Name == "" {
 		m.Name = path[strings.LastIndexByte(path, '/')+1:]
 	}

@@ -32,6 +32,9 @@ func (d *decoder) readWeights(top *object, m *roofline.Model, beside [][]byte) {
 		}
 	}
 	if q == nil {
+		q = d.under("compression_config") // as compressed-tensors called it at first
+	}
+	if q == nil {
 		q = d.quantizationBeside(beside)
 	}
 	if q != nil {
