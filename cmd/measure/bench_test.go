@@ -505,7 +505,7 @@ func TestBenchExitCodes(t *testing.T) {
 		{"a model without a server", []string{"llama-3.1-8b"}, exitUsage, "measure bench llama-3.1-8b --base-url http://127.0.0.1:8000 --recipe llama-3.1-8b/"},
 		{"a repository without a server", []string{"someone/else"}, exitUsage, "measure bench someone/else --base-url http://127.0.0.1:8000"},
 		{"an unknown recipe", []string{"--base-url", plain.URL, "--recipe", "llama-3.1-8b/h200-sxm/latency/vlm"}, exitUsage, "want one of these, nearest first:\n  llama-3.1-8b/h200-sxm/latency/vllm\n"},
-		{"a recipe of an unknown model", []string{"--base-url", plain.URL, "--recipe", "a/b/c/d"}, exitUsage, "no model a in the catalogue; want a recipe of one of: llama-3.1-8b"},
+		{"a recipe of an unknown model", []string{"--base-url", plain.URL, "--recipe", "llama-3.1/b/c/d"}, exitUsage, "--recipe llama-3.1/b/c/d: model llama-3.1 is not known; nearest: llama-3.1-8b, llama-3.1-405b; measure launch --list prints every recipe"},
 		{"a recipe of another model", []string{"qwen3-8b", "--base-url", plain.URL, "--recipe", "llama-3.1-8b/h200-sxm/latency/vllm"}, exitUsage, "that recipe is of llama-3.1-8b"},
 		{"a recipe of another model than is served", []string{"--base-url", plain.URL, "--recipe", recipe}, exitUsage,
 			"--recipe " + recipe + ": that recipe is of llama-3.1-8b, and the server at " + plain.URL + " serves m; want a recipe of what it serves"},
