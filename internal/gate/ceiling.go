@@ -116,7 +116,7 @@ func (in *Input) afterFirstChunk(step *row.Step) {
 		return
 	}
 	middle := stats.Median
-	if step.Yielded > 1 {
+	if step.Mean {
 		middle = stats.Mean
 	}
 	if v, ok := middle(times); ok {

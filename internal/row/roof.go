@@ -131,25 +131,26 @@ type Step struct {
 	Context  float64 // tokens in each one's cache
 	Drafted  float64 // tokens drafted for a step; 0 without speculation
 	Yielded  float64 // tokens that a step brings; 1 without speculation
-	TPOT     float64 // ms
-	Name     string  // what TPOT is: "TPOT p50"
+	TPOT     float64 // ms: p50 or mean
+	Name     string  // which: "TPOT p50"
+	Mean     bool    // it is the mean
 }
 
 // Step asks for the row's decode step. The batch is Little's law, not the concurrency:
 // the rate of the tokens that steps bring × the mean time of one. A prompt brings a
-// request's first token, so that one a request is left out. With speculation the mean
-// TPOT is held against the roof, since one request may have had more luck than another.
+// request's first token, so that one a request is left out. Where one request may well
+// have had a smaller batch or more luck with its drafts than another, the mean TPOT is
+// held against the roof, which it cannot pass unless the hardware did: the median can.
 // why is not "" where the question cannot be asked.
 func (was *AsItWas) Step(n *Row) (s Step, why string) {
 	d := n.Figures.TPOT
 	if s.Query, s.Replicas, why = was.Recipe.Roof(&was.Model, &was.Target); why != "" {
 		return s, why
 	}
-	s.Yielded, s.Name = 1, "TPOT p50"
+	s.Yielded = 1
 	switch spec := n.Server.Spec; {
 	case spec != nil && spec.Drafts > 0:
 		s.Drafted, s.Yielded = spec.PerStep(n.Counts.Retired + n.Counts.Drained)
-		s.Name = "mean TPOT"
 	case was.Recipe.Speculation != nil:
 		return s, "the draft counters: how many tokens a step accepts is unknown"
 	}
@@ -159,13 +160,13 @@ func (was *AsItWas) Step(n *Row) (s Step, why string) {
 	case n.Figures.OutputTokPerSec == nil:
 		return s, "an output rate, which tells the batch"
 	}
-	s.TPOT = *d.P50
+	s.TPOT, s.Name = *d.P50, "TPOT p50"
+	if s.Yielded > 1 || s.Replicas > 1 || n.Workload.OpenLoop() {
+		s.TPOT, s.Name, s.Mean = *d.Mean, "mean TPOT", true
+	}
 	rate := *n.Figures.OutputTokPerSec
 	if r := n.Figures.RequestPerSec; r != nil {
 		rate -= *r
-	}
-	if s.Yielded > 1 {
-		s.TPOT = *d.Mean
 	}
 	s.Batch = max(1, rate**d.Mean/1e3/float64(s.Replicas))
 	s.Query.Batch = int64(s.Batch)

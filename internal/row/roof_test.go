@@ -117,3 +117,47 @@ func TestPerStep(t *testing.T) {
 		}
 	}
 }
+
+// The batch of a row's step is Little's law over the tokens that steps bring; the median
+// is held where every request has the same batch, else the mean.
+func TestStepOfARow(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	was := &row.AsItWas{Recipe: row.Recipe{Weights: row.Weights{Dtype: "bf16"}, KVDtype: "bf16", Pools: []row.Pool{{Count: 1, TP: 1, PP: 1, DP: 1}}}}
+	streams := int64(8)
+	made := func() *row.Row {
+		return &row.Row{
+			Workload: row.Workload{ISL: 100, OSL: 21, Protocol: row.Sustained, Load: row.Load{Concurrency: &streams}},
+			Figures:  row.Figures{TPOT: &row.Dist{P50: v(9), Mean: v(10)}, OutputTokPerSec: v(735), RequestPerSec: v(35)},
+		}
+	}
+	// 700 tokens a second by steps of 10 ms: 7 sequences decode, where the 35 first tokens
+	// would make it 7.35. Caches hold 101 to 120 tokens.
+	s, why := was.Step(made())
+	if why != "" || s.Batch != 7 || s.Query.Batch != 7 || s.Context != 110.5 || s.Query.Context != 110 || s.TPOT != 9 || s.Name != "TPOT p50" || s.Yielded != 1 {
+		t.Errorf("%+v %q", s, why)
+	}
+	rate := "3.5"
+	for name, change := range map[string]func(*row.AsItWas, *row.Row){
+		"an open loop":   func(_ *row.AsItWas, n *row.Row) { n.Workload.Load = row.Load{RequestRate: &rate} },
+		"two replicas":   func(w *row.AsItWas, _ *row.Row) { w.Recipe.Pools[0].Count = 2 },
+		"drafted tokens": func(_ *row.AsItWas, n *row.Row) { n.Server.Spec = &row.Spec{Drafts: 10, DraftTokens: 30, Accepted: 5} },
+	} {
+		w, n := *was, made()
+		w.Recipe.Pools = []row.Pool{was.Recipe.Pools[0]}
+		change(&w, n)
+		s, why := w.Step(n)
+		if why != "" || s.TPOT != 10 || s.Name != "mean TPOT" {
+			t.Errorf("%s: %+v %q", name, s, why)
+		}
+		if name == "drafted tokens" && (s.Query.Gamma != 3 || s.Query.Accepted != 1.5 || s.Drafted != 3 || s.Yielded != 1.5) {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if name == "two replicas" && s.Batch != 3.5 {
+			t.Errorf("%s: a batch of %v", name, s.Batch)
+		}
+	}
+	was.Recipe.Speculation = &row.Speculation{Method: "mtp", DraftTokens: 3}
+	if _, why := was.Step(made()); why != "the draft counters: how many tokens a step accepts is unknown" {
+		t.Errorf("%q", why)
+	}
+}
