@@ -25,7 +25,9 @@ gen:
 	$(GOFLAGS_STATIC) go build -buildvcs=auto -trimpath -ldflags='$(LDFLAGS)' -o bin/gen ./cmd/gen
 
 wasm:
-	GOOS=wasip1 GOARCH=wasm go build -buildvcs=false -buildmode=c-shared -trimpath -ldflags='$(LDFLAGS)' -o bin/lean.wasm ./wasm/lean
+	for module in lean full; do \
+	  GOOS=wasip1 GOARCH=wasm go build -buildvcs=false -buildmode=c-shared -trimpath -ldflags='$(LDFLAGS)' -o bin/$$module.wasm ./wasm/$$module || exit 1; \
+	done
 
 # Browser-side and checking packages, exactly as the lock file says; nothing of them runs at install.
 node: node_modules/.package-lock.json

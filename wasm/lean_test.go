@@ -119,7 +119,7 @@ func (m *module) ask(query []float64) {
 func (m *module) formula(query []float64) string {
 	m.t.Helper()
 	m.ask(query)
-	return m.text(m.call("formula", m.query, uint64(len(query))))
+	return m.text(m.call("formula", m.query, uint64(len(query)), 0))
 }
 
 // text reads the n bytes that the last call wrote.
@@ -199,7 +199,7 @@ func (m *module) equalsNative(what string, packed []float64) {
 		m.t.Fatalf("%s, query %v:\nlean   %s\nnative %s", what, packed, got, want)
 	}
 	m.ask(packed)
-	if got, want := m.text(m.call("plot", m.query, uint64(len(packed)), roofplot.Wide)), roofplot.Draw(packed, roofplot.Wide, "", ""); got != want {
+	if got, want := m.text(m.call("plot", m.query, uint64(len(packed)), roofplot.Wide, 0, 0)), roofplot.Draw(packed, roofplot.Wide, "", "", nil); got != want {
 		m.t.Fatalf("%s, query %v:\nlean   %s\nnative %s", what, packed, got, want)
 	}
 }

@@ -36,7 +36,9 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Check(os.Symlink(filepath.Join(repository, "node_modules"), ts.MkAbs("node_modules")))
 				ts.Check(os.Mkdir(ts.MkAbs("bin"), 0o755))
-				ts.Check(os.WriteFile(ts.MkAbs("bin/lean.wasm"), []byte("\x00asm"), 0o644))
+				for _, module := range []string{"lean", "full"} {
+					ts.Check(os.WriteFile(ts.MkAbs("bin/"+module+".wasm"), []byte("\x00asm"), 0o644))
+				}
 				r, samples, evidence := rowtest.Report(1, rowtest.Options{Cells: []rowtest.Cell{{ISL: 128, OSL: 32, Concurrency: 1}}})
 				_, err := rowtest.Write(ts.MkAbs("."), r, samples, evidence)
 				ts.Check(err)

@@ -72,7 +72,7 @@ func noCache(h http.Handler) http.Handler {
 // stamp sums up names, sizes and times of the input's files: a change of any changes it.
 func stamp(root string) string {
 	var files, size, newest int64
-	for _, dir := range []string{"data", "content", "site", "bin/lean.wasm"} {
+	for _, dir := range []string{"data", "content", "site", "bin/lean.wasm", "bin/full.wasm"} {
 		filepath.WalkDir(filepath.Join(root, dir), func(_ string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return nil

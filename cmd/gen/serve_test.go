@@ -69,6 +69,7 @@ func TestServeRebuildsOnChange(t *testing.T) {
 		}
 	}
 	put("bin/lean.wasm", "\x00asm")
+	put("bin/full.wasm", "\x00asm")
 	put("content/glossary.md", "# Glossary\n\nThe first text.\n")
 	ctx, stop := context.WithCancel(context.Background())
 	out, said := &lines{seen: make(chan string, 100)}, &lines{seen: make(chan string, 100)}

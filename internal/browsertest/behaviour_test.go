@@ -34,8 +34,8 @@ func TestSort(t *testing.T) {
 		state, said string
 		figures     []float64
 	}{
-		{"descending", "Sorted by Alone, descending; what is missing stands last.", best},
-		{"ascending", "Sorted by Alone, ascending; what is missing stands last.", built},
+		{"descending", "Sorted by All, descending; what is missing stands last.", best},
+		{"ascending", "Sorted by All, ascending; what is missing stands last.", built},
 	} {
 		do(p, chromedp.Click(head+" button"))
 		state := eval[[]string](p, `[...document.querySelectorAll('[aria-describedby="built-note"] th[aria-sort]')].map(h => h.ariaSort).filter(s => s !== "none")`)
@@ -54,7 +54,7 @@ func TestSort(t *testing.T) {
 		if said := eval[string](p, `document.querySelector("#status").textContent`); said != want.said {
 			t.Errorf("the status line says %q; want %q", said, want.said)
 		}
-		if on := eval[string](p, `document.activeElement.textContent`); on != "Alone" {
+		if on := eval[string](p, `document.activeElement.textContent`); on != "All" {
 			t.Errorf("the press moved the focus to %q", on)
 		}
 	}

@@ -6,19 +6,22 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"rowproof/internal/catalog"
+	"rowproof/internal/render"
+	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
 )
 
@@ -26,28 +29,34 @@ const calculatorPage = "roofline/index.html"
 
 // calculator is the calculator's page as it stands.
 type calculator struct {
-	Answer, Formula, Note string
-	Problems              []string
-	Exact                 map[string]string // "out 6" → the figure as written in full
-	Search                string
+	Answer, Load, Experts, Note string
+	Decode, Prefill, Links      string // formulas
+	Command                     string
+	Problems                    []string
+	Exact                       map[string]string // "out 6" → the figure as written in full
+	Marks                       map[string]int    // of the plot, by class
+	Search                      string
 }
 
 func (p *tab) calculator() calculator {
 	p.t.Helper()
 	p.answered()
-	return eval[calculator](p, `({
-		Answer: document.querySelector("#ceiling-answer").textContent,
-		Formula: document.querySelector("#ceiling-formula").textContent,
-		Note: document.querySelector("#ceiling-note").textContent,
+	return eval[calculator](p, `(text => ({
+		Answer: text("ceiling-answer"), Load: text("ceiling-load"), Experts: text("ceiling-experts"), Note: text("ceiling-note"),
+		Decode: text("formula-decode"), Prefill: text("formula-prefill"), Links: text("formula-links"), Command: text("command"),
 		Problems: [...document.querySelectorAll(".problem")].map(e => e.textContent).filter(t => t),
 		Exact: Object.fromEntries([...document.querySelectorAll("[data-exact]")].map(e => [e.dataset.exact, e.textContent])),
+		Marks: Object.fromEntries(["asked", "expected", "prefill"].map(c => [c, document.querySelectorAll("#ceiling-plot svg.wide ." + c).length])),
 		Search: location.search,
-	})`)
+	}))(id => document.getElementById(id).textContent)`)
 }
 
-// answered waits until no line of the page is busy working out its answer.
+// answered waits until no line of the page is busy working out its answer. It asks for a
+// frame first: after a key whose work was done at once Chromium has no idle moment until
+// something asks for the next one.
 func (p *tab) answered() {
 	p.t.Helper()
+	eval[chromedp.Void](p, `new Promise(done => requestAnimationFrame(() => done()))`)
 	p.settle()
 	eval[chromedp.Void](p, `new Promise(done => {
 		const look = () => document.querySelector("[aria-busy=true]") || done();
@@ -76,180 +85,262 @@ func (p *tab) enter(name, text string) {
 	do(p, chromedp.SendKeys("#"+name, text))
 }
 
+// paste replaces a field's text at once.
+func (p *tab) paste(name, text string) {
+	p.t.Helper()
+	eval[chromedp.Void](p, fmt.Sprintf(`(e => {
+		e.value = %q;
+		e.dispatchEvent(new Event("input", {bubbles: true}));
+	})(document.getElementById(%q))`, text, name))
+}
+
 func (p *tab) options(name string) []string {
 	p.t.Helper()
-	return eval[[]string](p, fmt.Sprintf(`[...document.getElementById(%q).options].map(o => o.value)`, name))
+	return eval[[]string](p, fmt.Sprintf(`[...document.getElementById(%q).options].map(o => o.value).filter(v => v !== "own")`, name))
+}
+
+func (p *tab) value(name string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf(`document.getElementById(%q).value`, name))
 }
 
 func anyOf(r *rand.Rand, values []string) string { return values[r.IntN(len(values))] }
 
-// The page answers questions whose numbers stand nowhere in it, and answers them as
-// measure does: to the last digit.
-func TestCalculatorEqualsNative(t *testing.T) {
-	s := theSite(t)
-	r := random(t)
+func theCatalogue(t *testing.T) *catalog.Catalog {
+	t.Helper()
 	c, problems := catalog.Load(os.DirFS(filepath.Join(root, "data")))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	source, err := os.ReadFile(filepath.Join(s.dir, calculatorPage))
-	if err != nil {
-		t.Fatal(err)
+	return c
+}
+
+// compareExact holds every figure of the page against the native answer, to the last digit.
+func compareExact(t *testing.T, asked string, page calculator, in, out []float64) {
+	t.Helper()
+	if len(page.Exact) < 20 {
+		t.Fatalf("%s: the page shows %d figures", asked, len(page.Exact))
 	}
-	unseen := func(most int64) int64 {
-		for {
-			n := 2 + r.Int64N(most-2)
-			if !strings.Contains(string(source), strconv.FormatInt(n, 10)) {
-				return n
-			}
+	for place, shown := range page.Exact {
+		from, index, _ := strings.Cut(place, " ")
+		i, err := strconv.Atoi(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		native := out
+		if from == "in" {
+			native = in
+		}
+		want := "not known"
+		if !math.IsNaN(native[i]) {
+			b, _ := json.Marshal(native[i])
+			want = string(b)
+		}
+		if shown != want {
+			t.Errorf("%s: slot %s: the page shows %s; natively %s", asked, place, shown, want)
 		}
 	}
+}
+
+// The page answers questions at random, and answers them as measure does: to the last
+// digit, in the sentence that gen writes, with the command that gives the same answer.
+func TestCalculatorEqualsNative(t *testing.T) {
+	s := theSite(t)
+	r := random(t)
+	c := theCatalogue(t)
 	p := newTab(t, s.origin)
 	p.visit(s.url(calculatorPage))
-	for range 8 {
+	p.answered()
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	for range 10 {
 		p.choose("model", anyOf(r, p.options("model")))
 		p.choose("target", anyOf(r, p.options("target")))
-		for _, name := range []string{"weights", "kv", "tp"} {
+		for _, name := range []string{"weights", "kv", "tp", "pp", "dp", "ep"} {
 			p.choose(name, anyOf(r, p.options(name)))
 		}
-		value := func(name string) string {
-			return eval[string](p, fmt.Sprintf(`document.getElementById(%q).value`, name))
+		whole := func(name string) int64 {
+			n, err := strconv.ParseInt(p.value(name), 10, 64)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return n
 		}
-		q := roofline.Query{Model: c.Models[value("model")], Target: c.Targets[value("target")],
-			WeightDtype: value("weights"), KVDtype: value("kv"), Batch: unseen(9000)}
-		q.Context = unseen(min(q.Model.Architecture.MaxContext, 100_000))
-		q.TP, _ = strconv.ParseInt(value("tp"), 10, 64)
-		p.enter("batch", strconv.FormatInt(q.Batch, 10))
-		p.enter("context", strconv.FormatInt(q.Context, 10))
-
+		q := roofline.Query{Model: c.Models[p.value("model")], WeightDtype: p.value("weights"), KVDtype: p.value("kv"),
+			TP: whole("tp"), PP: whole("pp"), DP: whole("dp"), EP: whole("ep"), Batch: 1 + r.Int64N(9000)}
+		end := min(q.Model.Architecture.MaxContext, 100_000)
+		q.Context, q.ISL = r.Int64N(end), 1+r.Int64N(end/2)
+		q.OSL, q.Concurrency, q.Cached, q.Chunk = r.Int64N(end/2), r.Int64N(500), r.Int64N(q.ISL), r.Int64N(9000)
+		if q.Gamma = r.Int64N(4); q.Gamma > 0 {
+			q.Acceptance = float64(1+r.IntN(99)) / 100
+			q.MTPDrafts = q.Model.Architecture.MTP != nil && r.IntN(2) == 0
+		}
+		for name, n := range map[string]int64{"batch": q.Batch, "context": q.Context, "osl": q.OSL, "isl": q.ISL, "concurrency": q.Concurrency, "cached": q.Cached, "chunk": q.Chunk, "gamma": q.Gamma} {
+			p.paste(name, number(n))
+		}
+		p.paste("acceptance", strconv.FormatFloat(q.Acceptance, 'g', -1, 64))
+		eval[chromedp.Void](p, fmt.Sprintf(`(e => { if (e.checked !== %v && !e.closest("[hidden]")) e.click(); })(document.getElementById("mtp"))`, q.MTPDrafts))
+		target := p.value("target")
+		if n := q.TP * q.PP * q.DP; n > 1 {
+			target += "-x" + number(n)
+		}
+		var ok bool
+		if q.Target, ok = c.Target(target); !ok {
+			t.Fatalf("the catalogue has no %s", target)
+		}
 		page := p.calculator()
-		asked := fmt.Sprintf("%s on %d× %s, %s weights, %s KV, %d sequences of %d",
-			value("model"), q.TP, value("target"), q.WeightDtype, q.KVDtype, q.Batch, q.Context)
+		asked := page.Command
+		if len(page.Problems) > 0 {
+			t.Fatalf("%s: the page refuses: %q", asked, page.Problems)
+		}
 		in := roofline.Pack(q)
 		out := roofline.CeilingPacked(in)
-		if len(page.Exact) < 8 {
-			t.Fatalf("%s: the page shows %d figures", asked, len(page.Exact))
-		}
-		for place, shown := range page.Exact {
-			from, index, _ := strings.Cut(place, " ")
-			i, err := strconv.Atoi(index)
-			if err != nil {
-				t.Fatal(err)
-			}
-			native := out
-			if from == "in" {
-				native = in
-			}
-			want := "not known"
-			if !math.IsNaN(native[i]) {
-				b, _ := json.Marshal(native[i])
-				want = string(b)
-			}
-			if shown != want {
-				t.Errorf("%s: slot %s: the page shows %s; natively %s", asked, place, shown, want)
-			}
-		}
-		measured := askMeasure(t, s, q, value("model"), value("target"))
-		for slot, want := range map[int]json.Number{
-			roofline.OutDecodeStepHardMS:    measured.DecodeStepMS.Hard,
-			roofline.OutDecodeStepSerialMS:  measured.DecodeStepMS.Serial,
-			roofline.OutDecodeTokPerSecHard: measured.DecodeTokPerSec.Hard,
-			roofline.OutReadBytesPerStep:    measured.ReadBytesPerStep,
+		compareExact(t, asked, page, in, out)
+		answer, load, experts := render.CeilingSentences(q)
+		for name, f := range map[string][2]string{
+			"answer": {page.Answer, answer}, "load": {page.Load, load}, "experts": {page.Experts, experts},
+			"formula": {page.Decode, roofline.Formula(in)}, "prefill formula": {page.Prefill, roofline.PrefillFormula(in)},
+			"links": {page.Links, roofline.LinkFormula(in, float64(q.Batch*(q.Gamma+1)))},
 		} {
-			shown, ok := page.Exact["out "+strconv.Itoa(slot)]
-			if !ok || measured.DecodeStepMS.Hard == "" && shown != "not known" || measured.DecodeStepMS.Hard != "" && shown != want.String() {
-				t.Errorf("%s: slot %d: the page shows %q; measure ceiling --json says %q", asked, slot, shown, want)
+			if f[0] != f[1] {
+				t.Errorf("%s: %s\n%s\nnatively\n%s", asked, name, f[0], f[1])
 			}
 		}
-		if measured.DecodeStepMS.Hard != "" && page.Formula != measured.Formula {
-			t.Errorf("%s: formula\n%s\nof measure ceiling\n%s", asked, page.Formula, measured.Formula)
+		drawn := 0
+		if roofplot.Draw(in, roofplot.Wide, "", "", nil) != "" {
+			drawn = 1
 		}
-		if want := roofline.Formula(in); page.Formula != want && want != "" {
-			t.Errorf("%s: formula\n%s\nnatively\n%s", asked, page.Formula, want)
+		if page.Marks["asked"] != drawn {
+			t.Errorf("%s: %d plots drawn; natively %d", asked, page.Marks["asked"], drawn)
 		}
-		if word := roofline.BindingName(out[roofline.OutBinding]); !strings.HasPrefix(strings.ToLower(page.Answer), word) {
-			t.Errorf("%s: %s binds natively; the page says %s", asked, word, page.Answer)
-		}
-		if !strings.Contains(page.Answer, q.Model.Name) {
-			t.Errorf("%s: the answer names another model: %s", asked, page.Answer)
-		}
+		compareCommand(t, s, page)
 	}
 	for _, trouble := range p.noted() {
 		t.Error(trouble)
 	}
 }
 
-// answer is what measure ceiling --json says, its numbers as printed.
-type answer struct {
-	DecodeStepMS     struct{ Hard, Serial json.Number } `json:"decode_step_ms"`
-	DecodeTokPerSec  struct{ Hard json.Number }         `json:"decode_tok_s"`
-	ReadBytesPerStep json.Number                        `json:"read_bytes_per_step"`
-	Formula          string                             `json:"formula"`
-}
-
-func askMeasure(t *testing.T, s *site, q roofline.Query, model, target string) answer {
+// compareCommand runs the page's own command and holds its answer against the page.
+func compareCommand(t *testing.T, s *site, page calculator) {
 	t.Helper()
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	if q.TP > 1 {
-		target += "-x" + number(q.TP) // the page chooses a device, and how many apart
-	}
-	out, err := exec.Command(s.measure, "ceiling", "--model", model, "--target", target,
-		"--weights-dtype", q.WeightDtype, "--kv-dtype", q.KVDtype, "--tp", number(q.TP),
-		"--batch", number(q.Batch), "--context", number(q.Context), "--json").Output()
+	words := strings.Fields(page.Command)
+	out, err := exec.Command(s.measure, append(words[1:], "--json")...).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		t.Fatalf("measure ceiling: %v: %s", err, exit.Stderr)
+		t.Errorf("%s: %s", page.Command, exit.Stderr)
+		return
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	var a answer
+	var a struct {
+		Step    *struct{ Hard, Expected, Serial json.Number } `json:"decode_step_ms"`
+		Rate    *struct{ Hard, Expected json.Number }         `json:"decode_tok_s"`
+		Prefill *struct{ Hard, Expected json.Number }         `json:"prefill_ms"`
+		Read    *json.Number                                  `json:"read_bytes_per_step"`
+		Most    *json.Number                                  `json:"max_concurrency"`
+		Formula string
+		Serving *struct {
+			Rate json.Number `json:"output_tok_s"`
+		}
+	}
 	if err := json.Unmarshal(out, &a); err != nil {
 		t.Fatal(err)
 	}
-	return a
+	same := func(slot int, want json.Number) {
+		t.Helper()
+		if shown := page.Exact["out "+strconv.Itoa(slot)]; shown != want.String() {
+			t.Errorf("%s: slot %d: the page shows %q; the command says %q", page.Command, slot, shown, want)
+		}
+	}
+	if a.Step != nil {
+		same(roofline.OutDecodeStepHardMS, a.Step.Hard)
+		same(roofline.OutDecodeStepExpectedMS, a.Step.Expected)
+		same(roofline.OutDecodeStepSerialMS, a.Step.Serial)
+		same(roofline.OutDecodeTokPerSecHard, a.Rate.Hard)
+		if a.Formula != page.Decode {
+			t.Errorf("%s: formula\n%s\nof the command\n%s", page.Command, page.Decode, a.Formula)
+		}
+	}
+	if a.Prefill != nil {
+		same(roofline.OutPrefillHardMS, a.Prefill.Hard)
+	}
+	if a.Serving != nil {
+		same(roofline.OutServingTokPerSec, a.Serving.Rate)
+	}
+	if a.Read != nil {
+		same(roofline.OutReadBytesPerStep, *a.Read)
+	}
+	if a.Most != nil {
+		same(roofline.OutMaxConcurrency, *a.Most)
+	}
 }
 
-// Loading the script changes nothing of what gen wrote, and the address carries the
-// question.
-func TestCalculatorState(t *testing.T) {
+// Loading the script changes nothing of what gen wrote, and without it the page is whole.
+func TestCalculatorWithoutScript(t *testing.T) {
 	s := theSite(t)
+	const all = `[...document.querySelectorAll("main section, .answer")].map(e => e.innerText).join("\n")`
 	still := newTab(t, s.origin)
 	withoutScripts(still)
 	do(still, chromedp.Navigate(s.url(calculatorPage)))
-	built := eval[string](still, `document.querySelector("main").innerText`)
-
+	built := eval[string](still, all)
+	for _, want := range []string{"Memory binds: Llama 3.1 8B on H200 SXM decodes at most ", "on every device", "measure ceiling --model llama-3.1-8b", "GB/s ÷"} {
+		if !strings.Contains(plain(built), want) {
+			t.Errorf("without JavaScript the page does not say %q", want)
+		}
+	}
+	if eval[bool](still, `document.getElementById("model").checkVisibility()`) {
+		t.Error("without JavaScript a form is shown that does nothing")
+	}
 	p := newTab(t, s.origin)
 	p.visit(s.url(calculatorPage))
-	first := p.calculator()
-	if !strings.Contains(built, first.Answer) || !strings.Contains(built, first.Formula) {
-		t.Errorf("the script changed the worked example to\n%s\n%s", first.Answer, first.Formula)
+	p.answered()
+	lines := func(text string) []string {
+		return slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" || strings.TrimSpace(l) == "Copy" })
 	}
-	if first.Search != "" {
-		t.Errorf("an unchanged form put %q into the address", first.Search)
+	before, after := lines(built), lines(eval[string](p, all))
+	for i := range min(len(before), len(after)) {
+		if before[i] != after[i] {
+			t.Fatalf("the script changed %q to %q", before[i], after[i])
+		}
 	}
+	if len(before) != len(after) {
+		t.Errorf("the script made %d lines of %d", len(after), len(before))
+	}
+	if search := p.calculator().Search; search != "" {
+		t.Errorf("an unchanged form put %q into the address", search)
+	}
+}
 
+// The address carries the question, and what it holds that nobody knows is told.
+func TestCalculatorAddress(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	p.answered()
 	p.enter("batch", "77")
 	p.enter("context", "3333")
 	asked := p.calculator()
-	if q, _ := url.ParseQuery(strings.TrimPrefix(asked.Search, "?")); q.Get("batch") != "77" || q.Get("context") != "3333" || len(q) != 2 {
-		t.Errorf("the address holds %q; want batch 77 and context 3333", asked.Search)
+	want := url.Values{"model": {"llama-3.1-8b"}, "target": {"h200-sxm"}, "batch": {"77"}, "context": {"3333"}}
+	if q, _ := url.ParseQuery(strings.TrimPrefix(asked.Search, "?")); q.Encode() != want.Encode() {
+		t.Errorf("the address holds %q; want %q", asked.Search, want.Encode())
 	}
-	p.visit(s.url(calculatorPage) + asked.Search)
-	if again := p.calculator(); again.Answer != asked.Answer || again.Formula != asked.Formula {
-		t.Errorf("the address gives another answer:\n%s\n%s", again.Answer, asked.Answer)
-	}
-
-	p.enter("batch", "3O")
-	wrong := p.calculator()
-	if want := []string{"Batch: “3O” is not a whole number; write sequences, such as 32"}; !slices.Equal(wrong.Problems, want) {
-		t.Errorf("for the batch 3O the page says %q; want %q", wrong.Problems, want)
+	p.choose("model", "deepseek-v3")
+	p.choose("weights", "int4")
+	p.choose("tp", "4")
+	p.choose("dp", "8")
+	p.choose("ep", "32")
+	p.paste("gamma", "1")
+	asked = p.calculator()
+	other := newTab(t, s.origin) // another reader
+	other.visit(s.url(calculatorPage) + asked.Search)
+	if again := other.calculator(); again.Answer != asked.Answer || again.Decode != asked.Decode || again.Command != asked.Command || again.Load != asked.Load {
+		t.Errorf("the address %s gives another answer:\n%s\n%s", asked.Search, again.Command, asked.Command)
 	}
 
 	p.visit(s.url(calculatorPage) + "?weights=fp6&tp=2")
 	if dropped := p.calculator().Note; dropped != "Weights fp6 is not on offer and was left out." {
 		t.Errorf("for weights fp6 in the address the page says %q", dropped)
 	}
-	if tp := eval[string](p, `document.getElementById("tp").value`); tp != "2" {
+	if tp := p.value("tp"); tp != "2" {
 		t.Errorf("the rest of the address was dropped too: tp is %s", tp)
 	}
 	p.visit(s.url(calculatorPage) + "?model=foo&tp=4&gpu=h100&context=1")
@@ -262,10 +353,266 @@ func TestCalculatorState(t *testing.T) {
 			t.Errorf("the answer lacks %q: %s", want, known.Answer)
 		}
 	}
-	if roof := eval[string](p, `document.querySelector("#ceiling-plot .wide .peak").textContent`); !regexp.MustCompile(`^bf16 [\d,]+ TFLOP/s$`).MatchString(roof) {
-		t.Errorf("the arithmetic roof is named %q", roof)
+	for _, trouble := range slices.Concat(p.noted(), other.noted()) {
+		t.Error(trouble)
+	}
+}
+
+// What a field does not accept stands beside it with what it would; the last good answer
+// stays, and no layout is offered that the model does not divide into.
+func TestCalculatorRefuses(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	good := p.calculator()
+	for _, c := range []struct{ field, text, says string }{
+		{"batch", "3O", "Batch: “3O” is not a whole number; write sequences, such as 32"},
+		{"batch", "0", "Batch: at least 1"},
+		{"context", "131073", "Context: at most 131,072"},
+		{"osl", "131000", "Output: at most 129,024: with the prompt the model ends at 131,072"},
+		{"cached", "2048", "Cached prefix: at most 2,047: at least one token of the prompt is computed"},
+		{"gamma", "65", "Drafted a step: at most 64"},
+		{"isl", "-1", "Prompt: “-1” is not a whole number; write tokens, such as 2048"},
+	} {
+		was := p.value(c.field)
+		p.paste(c.field, c.text)
+		page := p.calculator()
+		if !slices.Contains(page.Problems, c.says) || page.Answer != good.Answer {
+			t.Errorf("%s %s: the page says %q and answers %s", c.field, c.text, page.Problems, page.Answer)
+		}
+		if invalid := eval[string](p, fmt.Sprintf(`document.getElementById(%q).ariaInvalid`, c.field)); invalid != "true" {
+			t.Errorf("%s %s: the field is not marked", c.field, c.text)
+		}
+		p.paste(c.field, was)
+		if page := p.calculator(); len(page.Problems) > 0 || page.Answer != good.Answer {
+			t.Errorf("%s put right: %q, %s", c.field, page.Problems, page.Answer)
+		}
+	}
+	p.paste("gamma", "2")
+	p.paste("acceptance", "1.5")
+	if got := p.calculator().Problems; !slices.Equal(got, []string{"Acceptance: at most 1"}) {
+		t.Errorf("for an acceptance of 1.5 the page says %q", got)
+	}
+	p.paste("gamma", "0")
+	if got := p.options("dp"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("a model without experts is offered dp %q", got)
+	}
+	if got := p.options("tp"); !slices.Equal(got, []string{"1", "2", "4", "8", "16"}) {
+		t.Errorf("32 heads are offered tp %q", got)
+	}
+	p.choose("model", "gpt-oss-120b")
+	p.choose("tp", "2")
+	p.choose("dp", "4")
+	if got := p.options("ep"); !slices.Equal(got, []string{"0", "2", "4", "8"}) {
+		t.Errorf("128 experts on 2 × 4 devices are offered ep %q", got)
 	}
 	for _, trouble := range p.noted() {
 		t.Error(trouble)
+	}
+}
+
+// A reader's own device is asked like one of the catalogue with the same figures, also
+// after its address was shared; what is not known is said.
+func TestCalculatorOwnDevice(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	p.answered()
+	p.choose("target", "mi300x")
+	theirs := p.calculator()
+	p.choose("target", "own")
+	mine := p.calculator()
+	if got := p.value("gbs"); got != "5300" {
+		t.Errorf("the form begins with %q GB/s; want those of the device chosen last", got)
+	}
+	if want := strings.Replace(plain(theirs.Answer), "MI300X", "your device", 1); plain(mine.Answer) != want {
+		t.Errorf("with the same figures:\n%s\nwant\n%s", mine.Answer, want)
+	}
+	p.paste("gbs", "4000")
+	p.paste("bf16", "")
+	p.choose("tp", "2")
+	changed := p.calculator()
+	target := &roofline.Target{Name: "your device", Count: 2, MemoryGB: roofline.Decimal(p.value("gb")), BandwidthGBs: "4000", LinkGBs: roofline.Decimal(p.value("link")),
+		PeakTFLOPs: map[string]roofline.Decimal{"fp8": roofline.Decimal(p.value("fp8")), "int8": roofline.Decimal(p.value("int8"))}}
+	q := roofline.Query{Model: theCatalogue(t).Models["llama-3.1-8b"], Target: target, Batch: 32, Context: 2048, ISL: 2048, OSL: 256, Concurrency: 32, TP: 2}
+	in := roofline.Pack(q)
+	compareExact(t, "own device", changed, in, roofline.CeilingPacked(in))
+	other := newTab(t, s.origin)
+	other.visit(s.url(calculatorPage) + changed.Search)
+	if again := other.calculator(); again.Answer != changed.Answer || len(again.Exact) != len(changed.Exact) {
+		t.Errorf("the address %s gives\n%s\nwant\n%s", changed.Search, again.Answer, changed.Answer)
+	}
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(file, []byte(eval[string](p, `document.getElementById("own-yaml").textContent`)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	changed.Command = strings.Replace(changed.Command, "mine.yaml", file, 1)
+	compareCommand(t, s, changed)
+	p.paste("gbs", "fast")
+	if got := p.calculator().Problems; !slices.Equal(got, []string{"Bandwidth: “fast” is not a number above 0; write gigabytes a second, such as 4800"}) {
+		t.Errorf("for a bandwidth of “fast” the page says %q", got)
+	}
+	for _, trouble := range slices.Concat(p.noted(), other.noted()) {
+		t.Error(trouble)
+	}
+}
+
+// drop drops a file onto the page.
+func (p *tab) drop(name, text string) {
+	p.t.Helper()
+	eval[chromedp.Void](p, fmt.Sprintf(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File([%q], %q, {type: "application/json"}));
+		for (const type of ["dragover", "drop"]) document.querySelector("main").dispatchEvent(new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer: data}));
+	})()`, text, name))
+	p.answered()
+}
+
+// A config.json is read on the page: the model is the catalogue's, nothing is sent, the
+// module that reads it loads then and not before, and the address does not hold it.
+func TestCalculatorReadsAConfig(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	theirs := p.calculator()
+	text, err := os.ReadFile(filepath.Join(root, "internal/checkpoint/testdata/models/llama-3.1-8b.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := string(text)
+	before := p.requests()
+	if i := slices.IndexFunc(before, func(u string) bool { return strings.Contains(u, "/full-") }); i >= 0 {
+		t.Errorf("the full module loads with the page: %s", before[i])
+	}
+	p.drop("config.json", config)
+	mine := p.calculator()
+	if want := strings.Replace(theirs.Answer, "Llama 3.1 8B", "llama", 1); mine.Answer != want {
+		t.Errorf("of its config.json the page says\n%s\nwant\n%s", mine.Answer, want)
+	}
+	for place, want := range theirs.Exact {
+		if mine.Exact[place] != want {
+			t.Errorf("slot %s: %s of the config.json, %s of the catalogue", place, mine.Exact[place], want)
+		}
+	}
+	after := p.requests()
+	if len(after) != len(before)+1 || !strings.Contains(after[len(after)-1], "/full-") {
+		t.Errorf("to read a file the page asked for %q; want the module alone", after[len(before):])
+	}
+	if !strings.Contains(mine.Note, "the address does not hold it") || strings.Contains(mine.Search, "own") {
+		t.Errorf("the page says %q and its address is %q", mine.Note, mine.Search)
+	}
+	if mine.Command != strings.Replace(theirs.Command, "--model llama-3.1-8b", "--config config.json", 1) {
+		t.Errorf("the command is %s", mine.Command)
+	}
+
+	p.drop("broken.json", strings.Replace(strings.Replace(config, `"hidden_size": 4096`, `"hidden_size": "wide"`, 1), `"model_type"`, `"attention_sinkhole": 7, "model_type"`, 1))
+	broken := p.calculator()
+	if broken.Answer != mine.Answer {
+		t.Errorf("a broken file changed the answer to %s", broken.Answer)
+	}
+	said := strings.Join(broken.Problems, "\n")
+	for _, want := range []string{"broken.json was not taken", "hidden_size", "attention_sinkhole"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("of a broken file the page does not say %q: %s", want, said)
+		}
+	}
+	p.drop("notes.txt", "Llama, 8 billion")
+	if said := strings.Join(p.calculator().Problems, "\n"); !strings.Contains(said, "notes.txt was not taken") {
+		t.Errorf("of a text the page says %q", said)
+	}
+	if last := p.requests(); len(last) != len(after) {
+		t.Errorf("further files asked for %q", last[len(after):])
+	}
+	p.choose("target", "h100-sxm")
+	if got := p.calculator().Answer; !strings.Contains(plain(got), "llama on H100 SXM") {
+		t.Errorf("on another device the model is lost: %s", got)
+	}
+	for _, f := range append(p.axe(), p.noted()...) {
+		t.Error(f)
+	}
+}
+
+// requests are the addresses asked for so far, data: and the icon aside.
+func (p *tab) requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.asked), func(u string) bool { return strings.HasPrefix(u, "data:") || strings.Contains(u, "/favicon-") })
+}
+
+// Keys alone reach and change everything: a slider moves by arrows and its field follows,
+// a mark tells its row and leads to it, and a device of the table is chosen by Enter.
+func TestCalculatorByKeyboard(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.show(1280, "light")
+	p.visit(s.url(calculatorPage))
+	first := p.calculator()
+	focus := func(selector string) {
+		t.Helper()
+		if !eval[bool](p, fmt.Sprintf(`(e => { e.focus(); return document.activeElement === e; })(document.querySelector(%q))`, selector)) {
+			t.Fatalf("%s takes no focus", selector)
+		}
+	}
+	focus("#batch-slider")
+	do(p, chromedp.KeyEvent(kb.ArrowRight))
+	if got := p.calculator(); p.value("batch") != "48" || got.Answer == first.Answer {
+		t.Errorf("one step right of 32 is %s: %s", p.value("batch"), got.Answer)
+	}
+	do(p, chromedp.KeyEvent(kb.Home))
+	if got := p.calculator(); !strings.Contains(got.Answer, "over one sequence of") {
+		t.Errorf("the slider's beginning is %s: %s", p.value("batch"), got.Answer)
+	}
+	p.enter("batch", "50")
+	if at := eval[string](p, `document.getElementById("batch-slider").ariaValueText ?? document.getElementById("batch-slider").getAttribute("aria-valuetext")`); plain(at) != "50 sequences" {
+		t.Errorf("after 50 in the field the slider says %q", at)
+	}
+	focus(`#ceiling-plot svg.wide [data-row][tabindex="0"]`)
+	tip := func() string {
+		return eval[string](p, `(t => t && !t.hidden ? t.textContent : "")(document.querySelector("#ceiling-plot .tip"))`)
+	}
+	do(p, chromedp.KeyEvent(kb.ArrowRight))
+	if got := tip(); !strings.Contains(got, "TPOT p50") || !strings.Contains(got, "hard roof") {
+		t.Errorf("a mark tells %q", got)
+	}
+	row := eval[string](p, `document.querySelector("#ceiling-plot .tip a").getAttribute("href")`)
+	if !eval[bool](p, fmt.Sprintf(`[...document.querySelectorAll("#measured-rows a")].some(a => a.getAttribute("href") === %q)`, row)) {
+		t.Errorf("the row %s of a mark is not in the table", row)
+	}
+	do(p, chromedp.KeyEvent(kb.Escape))
+	if got := tip(); got != "" {
+		t.Errorf("after Escape the tooltip still says %q", got)
+	}
+	focus(`#everywhere [data-device="h100-sxm"] button`)
+	do(p, chromedp.KeyEvent(kb.Enter))
+	if got := p.calculator(); !strings.Contains(plain(got.Answer), "on H100 SXM") || p.value("target") != "h100-sxm" {
+		t.Errorf("Enter on a device of the table answers %s", got.Answer)
+	}
+	if on := eval[string](p, `document.activeElement.textContent`); on != "H100 SXM" {
+		t.Errorf("choosing a device moved the focus to %q", on)
+	}
+	for _, f := range append(p.axe(), p.noted()...) {
+		t.Error(f)
+	}
+}
+
+// Where its data do not load, the built page stays, and says why.
+func TestCalculatorWithoutItsData(t *testing.T) {
+	s := theSite(t)
+	server, origin := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/ceilings-") {
+			http.NotFound(w, r)
+			return
+		}
+		s.handler().ServeHTTP(w, r)
+	}), base)
+	defer server.Close()
+	p := newTab(t, origin)
+	p.visit(origin + base + "roofline/")
+	page := p.calculator()
+	if !strings.HasPrefix(page.Note, "Recomputing is off: its data did not load (") || !strings.Contains(page.Note, "404") {
+		t.Errorf("without its data the page says %q", page.Note)
+	}
+	if !strings.Contains(plain(page.Answer), "Llama 3.1 8B on H200 SXM") {
+		t.Errorf("without its data the built answer is gone: %s", page.Answer)
 	}
 }

@@ -62,8 +62,8 @@ func TestWithoutModule(t *testing.T) {
 	if !strings.HasPrefix(page.Note, "Recomputing is off: the module did not load (") || !strings.Contains(page.Note, "404") {
 		t.Errorf("without its module the calculator says %q", page.Note)
 	}
-	if !strings.Contains(page.Answer, "decodes at most") || page.Formula == "" {
-		t.Errorf("without its module the calculator lost its worked example: %q, %q", page.Answer, page.Formula)
+	if !strings.Contains(page.Answer, "decodes at most") || page.Decode == "" {
+		t.Errorf("without its module the calculator lost its worked example: %q, %q", page.Answer, page.Decode)
 	}
 }
 

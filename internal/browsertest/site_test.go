@@ -134,7 +134,7 @@ const otherLoads = "llama-3.1-8b/h200-sxm/throughput/vllm"
 var otherRow string
 
 // gather lays out what gen builds from: the repository's own data, content and site, the
-// lean module, synthetic rows of other loads, and of the usual one where nothing has been
+// modules, synthetic rows of other loads, and of the usual one where nothing has been
 // measured yet.
 func gather(source string) error {
 	for _, dir := range []string{"data", "content", "site"} {
@@ -163,8 +163,14 @@ func gather(source string) error {
 	if _, err := rowtest.Write(source, report, samples, evidence); err != nil {
 		return err
 	}
-	return command(root, []string{"GOOS=wasip1", "GOARCH=wasm"}, "go", "build", "-buildmode=c-shared",
-		"-trimpath", "-ldflags=-s -w", "-o", filepath.Join(source, "bin", "lean.wasm"), "./wasm/lean")
+	for _, module := range []string{"lean", "full"} {
+		err := command(root, []string{"GOOS=wasip1", "GOARCH=wasm"}, "go", "build", "-buildmode=c-shared",
+			"-trimpath", "-ldflags=-s -w", "-o", filepath.Join(source, "bin", module+".wasm"), "./wasm/"+module)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serve serves h under prefix on loopback; all else is not found.

@@ -39,10 +39,12 @@ var layers = map[string]int{
 	"internal/rooftest":         5,
 	"internal/render/format":    5,
 	"internal/render/chart":     5,
+	"internal/render/halves":    5,
 	"internal/render/roofplot":  5,
 	"internal/render":           6,
 	"cmd/gen":                   9,
 	"cmd/measure":               9,
+	"wasm/full":                 9,
 	"wasm/lean":                 9,
 	"bench/clients":             9,
 }

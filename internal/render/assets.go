@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -21,8 +22,26 @@ import (
 type assets struct {
 	style   string
 	icon    string
-	lean    string              // the WebAssembly module
+	lean    module              // loads by itself
+	full    module              // loads for a reader's own file
 	scripts map[string][]string // page kind → its modules
+}
+
+// module is a WebAssembly module: its address, and the hash that a page holds it against.
+type module struct{ address, integrity string }
+
+// readModule reads bin/NAME.wasm and puts it into the site.
+func (s *site) readModule(name string) (module, error) {
+	file := filepath.Join(s.opts.Root, "bin", name+".wasm")
+	code, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return module{}, fmt.Errorf("%s: not there yet; build it with: make wasm", file)
+	} else if err != nil {
+		return module{}, err
+	}
+	sum := sha256.Sum256(code)
+	m := module{hashed(name+".wasm", code), "sha256-" + base64.StdEncoding.EncodeToString(sum[:])}
+	return m, s.out.write(m.address, code)
 }
 
 // hashed puts the content's hash into a name: site.css → assets/site-1a2b3c4d.css.
@@ -56,7 +75,7 @@ func styleSheet(fsys fs.FS) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// buildAssets writes styles, icon, scripts and the module, all under names that hold
+// buildAssets writes styles, icon, scripts and the modules, all under names that hold
 // their content's hash.
 func (s *site) buildAssets() error {
 	sheet, err := styleSheet(s.fsys)
@@ -73,20 +92,17 @@ func (s *site) buildAssets() error {
 	if icon, err = s.minify("image/svg+xml", icon); err != nil {
 		return fmt.Errorf("site/base/favicon.svg: %w", err)
 	}
-	module := filepath.Join(s.opts.Root, "bin", "lean.wasm")
-	lean, err := os.ReadFile(module)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: not there yet; build it with: make wasm", module)
-	} else if err != nil {
+	var noLean, noFull error
+	s.assets.lean, noLean = s.readModule("lean")
+	s.assets.full, noFull = s.readModule("full")
+	if err := errors.Join(noLean, noFull); err != nil {
 		return err
 	}
 	s.assets.style = hashed("site.css", sheet)
 	s.assets.icon = hashed("favicon.svg", icon)
-	s.assets.lean = hashed("lean.wasm", lean)
 	return errors.Join(
 		s.out.write(s.assets.style, sheet),
 		s.out.write(s.assets.icon, icon),
-		s.out.write(s.assets.lean, lean),
 		s.buildScripts(),
 	)
 }

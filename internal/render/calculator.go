@@ -1,31 +1,62 @@
 package render
 
 import (
+	"cmp"
 	"html/template"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rowproof/internal/render/format"
+	"rowproof/internal/render/halves"
 	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
 )
 
-// calculator is what site/roofline shows: a worked example, a table of built results,
-// and the packed halves of every query that the form can ask.
+// calculator is what site/roofline shows before its script runs: one question worked
+// out, on one device and on every other. The script asks all other questions with what
+// calculatorData holds.
 type calculator struct {
-	Models, Targets, Weights, KV, Devices []choice
-	Batch, Context                        int64
+	Models, Targets []choiceGroup
+	Weights, KV     []choiceGroup
+	TP, PP, DP, EP  []choice
+	Asked           question
+	MaxContext      int64
 
-	Plot    template.HTML
-	Answer  string // the example's result as a sentence
-	Formula string
-	Figures []calculated
-	Built   []builtCeiling
-	Reasons []dash
-	Listed  *deviceTable
-	Data    calculatorData
+	Answer, Load, Experts string
+	Plot                  template.HTML
+	Figures               []figureGroup
+	Bytes, FLOPs          []part
+	Formulas              []formulaLine
+	Rows                  measuredHere
+	Everywhere            everywhere
+	Conventions, Sources  []string
+	Listed                *deviceTable
+	Command               string
+
+	Data, Full, FullIntegrity string // addresses: of calculatorData, and of the full module
+}
+
+// question is what the page opens with. Addresses leave out what equals it, so it stays
+// as it is.
+type question struct {
+	Model, Target                               string
+	Batch, Context, ISL, OSL, Concurrency       int64
+	Cached, Chunk, Gamma                        int64
+	Acceptance                                  string
+	ModelName, TargetName, WeightDtype, KVDtype string
+}
+
+var opening = question{
+	Model: "llama-3.1-8b", Target: "h200-sxm", Batch: 32, Context: 2048, ISL: 2048, OSL: 256, Concurrency: 32, Acceptance: "0.8",
+}
+
+// choiceGroup is a group of options of a select, "" for those outside any.
+type choiceGroup struct {
+	Label   string
+	Options []choice
 }
 
 // choice is one option of a select.
@@ -34,7 +65,13 @@ type choice struct {
 	Selected    bool
 }
 
-// calculated is one line of the bytes table: a slot of the query or of the answer, in a
+// figureGroup is a part of the table of figures.
+type figureGroup struct {
+	Name    string
+	Figures []calculated
+}
+
+// calculated is one line of that table: a slot of the question or of the answer, in a
 // unit of Scale recorded ones.
 type calculated struct {
 	Name, Unit    string
@@ -44,267 +81,305 @@ type calculated struct {
 	Figure, Exact string // of the example
 }
 
-// builtCeiling is one line of the table of built results: first-format weights on the
-// target, one sequence with an empty cache, then 32 of 2,048 tokens.
-type builtCeiling struct {
-	Model, Target, Dtype string
-	Alone, Step, Batched tableFigure
-	Binding              string
-	Fits                 string
+// part is one line of what a step reads or computes.
+type part struct {
+	Name   string
+	Slot   int
+	Figure string
+	Share  string // of the whole; "" where it is none of its parts
+	Bar    string // in percent of the longest
+	Hidden bool   // nothing of it
 }
 
-// calculatorData is what the script composes queries from: a model's half and a
-// target's half, each packed with the other left out, so that a slot is known in one.
-type calculatorData struct {
-	Slots    map[string]int              `json:"slots"`    // form field → slot of the query
-	Out      map[string]int              `json:"out"`      // answer's slots that the sentence needs
-	Bindings []string                    `json:"bindings"` // word for each value of the binding slot
-	Inputs   []string                    `json:"inputs"`   // name of each slot of the query
-	Models   map[string]calculatorModel  `json:"models"`
-	Targets  map[string]calculatorTarget `json:"targets"`
-}
+// formulaLine is a roof with its numbers filled in.
+type formulaLine struct{ ID, Name, Text string }
 
-type calculatorModel struct {
-	calculatorHalf
-	Weights    []string `json:"weights"`
-	KV         []string `json:"kv"`
-	MaxContext int64    `json:"max_context"`
-	Heads      []int64  `json:"heads"` // attention heads by kind of layer: tp must divide each
-}
-
-type calculatorTarget struct {
-	calculatorHalf
-	Compute map[string]string `json:"compute"` // the type that weights of a dtype compute in
-}
-
-// calculatorHalf is one side of a query: packed by "WEIGHT DTYPE/KV DTYPE".
-type calculatorHalf struct {
-	Name   string            `json:"name"`
-	Packed map[string]packed `json:"packed"`
-}
-
-// Devices on offer: powers of two up to one node.
-var deviceCounts = []int64{1, 2, 4, 8}
-
-const (
-	exampleBatch   = 32
-	exampleContext = 2048
-)
-
-// newCalculator builds the view from the catalogue. Only targets of one device are
-// offered: how many share the matrices is the form's own question.
-func newCalculator(models map[string]*roofline.Model, targets map[string]*roofline.Target) *calculator {
-	v := &calculator{Batch: exampleBatch, Context: exampleContext, Data: calculatorData{
-		Slots: map[string]int{"batch": roofline.SlotBatch, "context": roofline.SlotContext, "tp": roofline.SlotTP},
-		Out: map[string]int{
-			"step": roofline.OutDecodeStepHardMS, "rate": roofline.OutDecodeTokPerSecHard, "binding": roofline.OutBinding,
-			"fits": roofline.OutFits, "most": roofline.OutMaxConcurrency,
-		},
-		Bindings: []string{
-			roofline.BindingNone: "", roofline.BindingMemory: roofline.BindingName(roofline.BindingMemory),
-			roofline.BindingCompute:       roofline.BindingName(roofline.BindingCompute),
-			roofline.BindingCommunication: roofline.BindingName(roofline.BindingCommunication),
-		},
-		Inputs:  inputNames[:],
-		Models:  map[string]calculatorModel{},
-		Targets: map[string]calculatorTarget{},
-	}}
-	var single []string
-	for id, t := range targets {
-		if t.Count == 1 {
-			single = append(single, id)
-		}
+// newCalculator builds the view from the catalogue and the rows; nil where there is no
+// model or no device. Only targets of one device are offered: how many share the model is
+// the form's own question.
+func (s *site) newCalculator(w *world) *calculator {
+	models, targets := s.today.Models, singles(s.today.Targets)
+	if len(models) == 0 || len(targets) == 0 {
+		return nil
 	}
-	slices.Sort(single)
-	ids := slices.Sorted(maps.Keys(models))
-	pairs := map[[2]string]bool{} // dtypes that any model offers
-	for _, id := range ids {
-		m := models[id]
-		half := calculatorHalf{m.Name, map[string]packed{}}
-		for _, w := range m.Weights {
-			for _, kv := range m.KV {
-				pairs[[2]string{w, kv}] = true
-				half.Packed[w+"/"+kv] = roofline.Pack(roofline.Query{Model: m, WeightDtype: w, KVDtype: kv})
-			}
-		}
-		var heads []int64
-		for _, l := range m.Architecture.Layers {
-			heads = append(heads, l.Attention.Heads)
-		}
-		v.Data.Models[id] = calculatorModel{half, m.Weights, m.KV, m.Architecture.MaxContext, heads}
+	v := &calculator{Asked: opening}
+	q := &v.Asked
+	if models[q.Model] == nil {
+		q.Model = slices.Sorted(maps.Keys(models))[0]
 	}
-	for _, id := range single {
-		half := calculatorHalf{targets[id].Name, map[string]packed{}}
-		for p := range pairs {
-			half.Packed[p[0]+"/"+p[1]] = roofline.Pack(roofline.Query{Target: targets[id], WeightDtype: p[0], KVDtype: p[1]})
-		}
-		compute := map[string]string{}
-		for p := range pairs {
-			compute[p[0]] = targets[id].ComputeType(p[0])
-		}
-		v.Data.Targets[id] = calculatorTarget{half, compute}
+	if targets[q.Target] == nil {
+		q.Target = slices.Sorted(maps.Keys(targets))[0]
 	}
-	v.Listed = newDeviceTable(targets)
-	if len(ids) > 0 && len(single) > 0 {
-		v.example(models, targets, ids, single)
-		v.results(models, targets, ids, single)
-	}
+	m, t := models[q.Model], targets[q.Target]
+	half := halves.NewModel(m)
+	q.ModelName, q.TargetName, q.WeightDtype, q.KVDtype = m.Name, t.Name, half.Weights[0], half.KV[0]
+	q.Context = min(q.Context, half.MaxContext)
+	v.MaxContext = half.MaxContext
+	v.Models = grouped(models, q.Model, func(m *roofline.Model) (string, string) { return m.Publisher, m.Name })
+	v.Targets = grouped(targets, q.Target, func(t *roofline.Target) (string, string) { return t.Vendor, t.Name })
+	v.Weights, v.KV = dtypes(half.Weights, roofline.WeightDtypes()), dtypes(half.KV, roofline.KVDtypes())
+	v.TP, v.PP, v.DP, v.EP = layoutChoices(half.Layouts)
+	v.answer(m, t)
+	v.Rows = s.measuredOn(w, q.Model, q.Target)
+	v.plot(m, t)
+	v.Listed = newDeviceTable(s.today.Targets)
+	v.Everywhere = newEverywhere(m, half, targets, *q)
 	return v
 }
 
-// example works out the question that the page opens with.
-func (v *calculator) example(models map[string]*roofline.Model, targets map[string]*roofline.Target, ids, single []string) {
-	m, t := models[ids[0]], targets[single[0]]
-	q := roofline.Query{Model: m, Target: t, WeightDtype: m.Weights[0], KVDtype: m.KV[0], Batch: exampleBatch, Context: exampleContext, TP: 1}
-	in := roofline.Pack(q)
-	out := roofline.CeilingPacked(in)
-	for _, id := range ids {
-		v.Models = append(v.Models, choice{id, models[id].Name, id == ids[0]})
-	}
-	for _, id := range single {
-		v.Targets = append(v.Targets, choice{id, targets[id].Name, id == single[0]})
-	}
-	for i, w := range m.Weights {
-		v.Weights = append(v.Weights, choice{w, w, i == 0})
-	}
-	for i, kv := range m.KV {
-		v.KV = append(v.KV, choice{kv, kv, i == 0})
-	}
-	for i, n := range deviceCounts {
-		v.Devices = append(v.Devices, choice{format.Count(n), format.Count(n), i == 0})
-	}
-	v.Answer = ceilingSentence(q, out)
-	v.Formula = roofline.Formula(in)
-	compute := t.ComputeType(m.Weights[0])
-	v.Plot = template.HTML(roofplot.Draw(in, roofplot.Narrow, v.Answer, compute) + roofplot.Draw(in, roofplot.Wide, v.Answer, compute))
-	for _, f := range figuresOfACeiling {
-		value := in[f.Slot]
-		if f.From == "out" {
-			value = out[f.Slot]
+// singles are the targets of one device.
+func singles(targets map[string]*roofline.Target) map[string]*roofline.Target {
+	out := map[string]*roofline.Target{}
+	for id, t := range targets {
+		if t.Count == 1 {
+			out[id] = t
 		}
-		f.Figure, f.Exact = "—", "not known"
-		if !math.IsNaN(value) {
-			f.Figure, f.Exact = format.Prose(value/f.Scale), exactJSON(value)
+	}
+	return out
+}
+
+// grouped lists what may be chosen by group and name.
+func grouped[T any](all map[string]T, chosen string, of func(T) (group, name string)) []choiceGroup {
+	var groups []choiceGroup
+	for _, id := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		groupA, nameA := of(all[a])
+		groupB, nameB := of(all[b])
+		return cmp.Or(strings.Compare(groupA, groupB), natural(nameA, nameB))
+	}) {
+		group, name := of(all[id])
+		if len(groups) == 0 || groups[len(groups)-1].Label != group {
+			groups = append(groups, choiceGroup{Label: group})
 		}
-		v.Figures = append(v.Figures, f)
+		last := &groups[len(groups)-1]
+		last.Options = append(last.Options, choice{id, name, id == chosen})
+	}
+	return groups
+}
+
+// natural compares names so that 8B stands before 70B.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		na, nb := digits(a), digits(b)
+		if na > 0 && nb > 0 {
+			x, _ := strconv.ParseFloat(a[:na], 64)
+			y, _ := strconv.ParseFloat(b[:nb], 64)
+			if x != y {
+				return cmp.Compare(x, y)
+			}
+			a, b = a[na:], b[nb:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits is how many digits s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// dtypes lists a model's own formats, then every other that is known.
+func dtypes(own, known []string) []choiceGroup {
+	groups := []choiceGroup{{Label: "On offer"}, {Label: "Also computable"}}
+	for i, name := range own {
+		groups[0].Options = append(groups[0].Options, choice{name, name, i == 0})
+	}
+	for _, name := range known {
+		if !slices.Contains(own, name) {
+			groups[1].Options = append(groups[1].Options, choice{name, name, false})
+		}
+	}
+	if len(groups[1].Options) == 0 {
+		groups = groups[:1]
+	}
+	return groups
+}
+
+// layoutChoices are the options of tp, pp, dp and ep at one device.
+func layoutChoices(layouts []halves.Layout) (tp, pp, dp, ep []choice) {
+	var out [4][]choice
+	first := halves.Layout{1, 1, 1, 0}
+	for i := range out {
+		var seen []int64
+		for _, l := range layouts {
+			fits := true
+			for j := range i {
+				fits = fits && l[j] == first[j]
+			}
+			if fits && !slices.Contains(seen, l[i]) {
+				seen = append(seen, l[i])
+			}
+		}
+		slices.Sort(seen)
+		for _, n := range seen {
+			text := format.Count(n)
+			if n == 0 {
+				text = "none"
+			}
+			out[i] = append(out[i], choice{strconv.FormatInt(n, 10), text, n == first[i]})
+		}
+	}
+	return out[0], out[1], out[2], out[3]
+}
+
+// query is the question as roofline takes it.
+func (q *question) query(m *roofline.Model, t *roofline.Target) roofline.Query {
+	return roofline.Query{
+		Model: m, Target: t, WeightDtype: q.WeightDtype, KVDtype: q.KVDtype, Batch: q.Batch, Context: q.Context,
+		ISL: q.ISL, OSL: q.OSL, Concurrency: q.Concurrency, Cached: q.Cached, Chunk: q.Chunk, TP: 1,
 	}
 }
 
-// figuresOfACeiling are the lines of the bytes table.
-var figuresOfACeiling = []calculated{
-	{Name: "Weights in memory, all devices", Unit: "GB", From: "out", Slot: roofline.OutResidentBytes, Scale: 1e9},
-	{Name: "Weights read in a step", Unit: "GB", From: "out", Slot: roofline.OutWeightBytesRead, Scale: 1e9},
-	{Name: "Keys and values that one token adds", Unit: "kB", From: "out", Slot: roofline.OutKVBytesPerToken, Scale: 1e3},
-	{Name: "Keys and values read in a step", Unit: "GB", From: "out", Slot: roofline.OutKVBytesRead, Scale: 1e9},
-	{Name: "Read in a step", Unit: "GB", From: "out", Slot: roofline.OutReadBytesPerStep, Scale: 1e9},
-	{Name: "Time to read it", Unit: "ms", From: "out", Slot: roofline.OutMemoryMS, Scale: 1},
-	{Name: "Time to compute it", Unit: "ms", From: "out", Slot: roofline.OutComputeMS, Scale: 1},
-	{Name: "Time to add up across devices", Unit: "ms", From: "out", Slot: roofline.OutCommunicationMS, Scale: 1},
-	{Name: "Step, hard: the longest of the three", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepHardMS, Scale: 1},
-	{Name: "Step, serial: expected where nothing overlaps", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepSerialMS, Scale: 1},
-	{Name: "Ceiling, all sequences together", Unit: "tok/s", From: "out", Slot: roofline.OutDecodeTokPerSecHard, Scale: 1},
+// answer works out the question that the page opens with.
+func (v *calculator) answer(m *roofline.Model, t *roofline.Target) {
+	q := v.Asked.query(m, t)
+	in := roofline.Pack(q)
+	out := roofline.CeilingPacked(in)
+	v.Answer, v.Load, v.Experts = CeilingSentences(q)
+	v.Formulas = []formulaLine{
+		{"decode", "Decode", roofline.Formula(in)},
+		{"prefill", "Prefill", roofline.PrefillFormula(in)},
+		{"links", "Links, a step", roofline.LinkFormula(in, in[roofline.SlotBatch])},
+	}
+	for _, g := range figuresOfACeiling {
+		group := figureGroup{Name: g.Name}
+		for _, f := range g.Figures {
+			value := in[f.Slot]
+			if f.From == "out" {
+				value = out[f.Slot]
+			}
+			f.Figure, f.Exact = "—", "not known"
+			if !math.IsNaN(value) {
+				f.Figure, f.Exact = format.Prose(value/f.Scale), exactJSON(value)
+			}
+			group.Figures = append(group.Figures, f)
+		}
+		v.Figures = append(v.Figures, group)
+	}
+	v.Bytes, v.FLOPs = parts(bytesOfAStep, out, 1e9), parts(flopsOfAStep, out, 1e12)
+	a := roofline.Ceiling(q)
+	v.Conventions, v.Sources = a.Conventions, a.Sources
+	v.Command = v.Asked.command()
+}
+
+// command gives the same answer in a shell.
+func (q *question) command() string {
+	words := []string{"measure ceiling", "--model " + q.Model, "--target " + q.Target, "--weights-dtype " + q.WeightDtype, "--kv-dtype " + q.KVDtype}
+	for _, f := range []struct {
+		flag string
+		n    int64
+	}{{"batch", q.Batch}, {"context", q.Context}, {"isl", q.ISL}, {"osl", q.OSL}, {"concurrency", q.Concurrency}} {
+		if f.n > 0 {
+			words = append(words, "--"+f.flag+" "+strconv.FormatInt(f.n, 10))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// plot draws the example with the rows measured on its device.
+func (v *calculator) plot(m *roofline.Model, t *roofline.Target) {
+	in := roofline.Pack(v.Asked.query(m, t))
+	rows := make([]roofplot.Row, len(v.Rows.Points))
+	for i, p := range v.Rows.Points {
+		rows[i] = roofplot.Row{Place: roofplot.Place{Intensity: p.At[0], Rate: p.At[1]}, Kind: p.kind(v.Asked.types(), "1.1.1.0")}
+	}
+	compute := t.ComputeType(v.Asked.WeightDtype)
+	v.Plot = template.HTML(roofplot.Draw(in, roofplot.Narrow, v.Answer, compute, rows) + roofplot.Draw(in, roofplot.Wide, v.Answer, compute, rows))
+}
+
+func (q *question) types() string { return q.WeightDtype + "/" + q.KVDtype }
+
+// parts writes the parts of a step in a unit of scale recorded ones. A slot beyond the
+// sum of the others, such as the experts expected, is no part of the whole.
+func parts(of []part, out []float64, scale float64) []part {
+	whole, longest := 0.0, 0.0
+	for _, p := range of {
+		longest = max(longest, out[p.Slot])
+		if !p.apart() {
+			whole += out[p.Slot]
+		}
+	}
+	var written []part
+	for _, p := range of {
+		v := out[p.Slot]
+		p.Figure, p.Hidden = format.Prose(v/scale), !(v > 0)
+		p.Bar = strconv.FormatFloat(math.Round(v/longest*1000)/10, 'f', -1, 64)
+		if !p.apart() {
+			p.Share = format.Percent(v / whole)
+		}
+		written = append(written, p)
+	}
+	return written
+}
+
+func (p part) apart() bool { return p.Slot == roofline.OutExpertBytesExpected }
+
+// bytesOfAStep and flopsOfAStep are what a step reads and computes, by part.
+var (
+	bytesOfAStep = []part{
+		{Name: "Weights, experts apart", Slot: roofline.OutWeightBytesRead},
+		{Name: "Experts, hard: k of each layer", Slot: roofline.OutExpertBytesRead},
+		{Name: "Experts, expected in their place", Slot: roofline.OutExpertBytesExpected},
+		{Name: "Keys and values", Slot: roofline.OutKVBytesRead},
+		{Name: "State, read and written", Slot: roofline.OutStateBytesRead},
+	}
+	flopsOfAStep = []part{
+		{Name: "Matrices, experts apart", Slot: roofline.OutMatrixFLOPs},
+		{Name: "Experts", Slot: roofline.OutExpertFLOPs},
+		{Name: "Head", Slot: roofline.OutHeadFLOPs},
+		{Name: "Attention", Slot: roofline.OutAttentionFLOPs},
+		{Name: "State", Slot: roofline.OutStateFLOPs},
+	}
+)
+
+// figuresOfACeiling are the lines of the table of figures.
+var figuresOfACeiling = []figureGroup{
+	{"A decode step", []calculated{
+		{Name: "Hard, the ceiling: the longest of reading, computing, links", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepHardMS, Scale: 1},
+		{Name: "Expected: experts chosen by chance", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepExpectedMS, Scale: 1},
+		{Name: "Op-wise: expected where no two operations overlap", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepOpWiseMS, Scale: 1},
+		{Name: "Serial: expected where attention waits for the matrices", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepSerialMS, Scale: 1},
+		{Name: "Ceiling, all sequences together", Unit: "tok/s", From: "out", Slot: roofline.OutDecodeTokPerSecHard, Scale: 1},
+		{Name: "Expected, all sequences together", Unit: "tok/s", From: "out", Slot: roofline.OutDecodeTokPerSecExpected, Scale: 1},
+		{Name: "Tokens that a step yields a sequence", Unit: "", From: "out", Slot: roofline.OutTokensPerStep, Scale: 1},
+		{Name: "Reading alone", Unit: "ms", From: "out", Slot: roofline.OutMemoryMS, Scale: 1},
+		{Name: "Computing alone", Unit: "ms", From: "out", Slot: roofline.OutComputeMS, Scale: 1},
+		{Name: "Links alone", Unit: "ms", From: "out", Slot: roofline.OutCommunicationMS, Scale: 1},
+		{Name: "Read in all", Unit: "GB", From: "out", Slot: roofline.OutReadBytesPerStep, Scale: 1e9},
+	}},
+	{"A prompt", []calculated{
+		{Name: "Hard: no first token comes sooner", Unit: "ms", From: "out", Slot: roofline.OutPrefillHardMS, Scale: 1},
+		{Name: "Expected", Unit: "ms", From: "out", Slot: roofline.OutPrefillExpectedMS, Scale: 1},
+		{Name: "Arithmetic", Unit: "TFLOP", From: "out", Slot: roofline.OutPrefillFLOPs, Scale: 1e12},
+	}},
+	{"A load of requests", []calculated{
+		{Name: "Hard: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSec, Scale: 1},
+		{Name: "Expected: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecExpected, Scale: 1},
+		{Name: "Hard: output of each device", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecPerGPU, Scale: 1},
+		{Name: "Hard: TPOT", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
+	}},
+	{"In memory", []calculated{
+		{Name: "Memory of one device", Unit: "GB", From: "in", Slot: roofline.SlotMemory, Scale: 1e9},
+		{Name: "Weights, all devices together", Unit: "GB", From: "out", Slot: roofline.OutResidentBytes, Scale: 1e9},
+		{Name: "Keys and values that a token adds", Unit: "kB", From: "out", Slot: roofline.OutKVBytesPerToken, Scale: 1e3},
+		{Name: "Most such sequences that fit", Unit: "", From: "out", Slot: roofline.OutMaxConcurrency, Scale: 1},
+	}},
+	{"The model", []calculated{
+		{Name: "Parameters", Unit: "B", From: "in", Slot: roofline.SlotTotalParams, Scale: 1e9},
+		{Name: "Parameters that a token reads", Unit: "B", From: "in", Slot: roofline.SlotReadParams, Scale: 1e9},
+	}},
 }
 
 // exactJSON writes a number as JSON and JavaScript do, which is what the script writes.
 func exactJSON(v float64) string {
-	b, _ := packed{v}.MarshalJSON()
+	b, _ := halves.Values{v}.MarshalJSON()
 	return strings.Trim(string(b), "[]")
-}
-
-// ceilingSentence says a ceiling in words. roofline.ts says the same of other queries.
-func ceilingSentence(q roofline.Query, out []float64) string {
-	rate, step := out[roofline.OutDecodeTokPerSecHard], out[roofline.OutDecodeStepHardMS]
-	each := ""
-	over := "one sequence"
-	if q.Batch > 1 {
-		over = format.Count(q.Batch) + " sequences"
-		each = ", " + format.Quantity(format.Prose(rate/float64(q.Batch)), "tok/s") + " each"
-	}
-	s := capital(roofline.BindingName(out[roofline.OutBinding])) + " binds: " + q.Model.Name + " on " +
-		format.Devices(q.TP, q.Target.Name) + sharing(q.TP) + " decodes at most " + format.Quantity(format.Prose(rate), "tok/s") +
-		" over " + over + " of " + format.Plural(int(q.Context), "token", "tokens") + each +
-		"; a step takes at least " + format.Quantity(format.Prose(step), "ms") + "."
-	if out[roofline.OutFits] == 0 {
-		s += " It does not fit in memory"
-		if most := out[roofline.OutMaxConcurrency]; most > 0 {
-			s += ": at most " + format.Count(int64(most)) + " such sequences do"
-		}
-		s += "."
-	}
-	return s
-}
-
-// sharing says how many devices share each matrix, where there are several.
-func sharing(tp int64) string {
-	if tp <= 1 {
-		return ""
-	}
-	return " sharing each matrix (tp" + format.NBSP + format.Count(tp) + ")"
-}
-
-// results fills the table of built results.
-func (v *calculator) results(models map[string]*roofline.Model, targets map[string]*roofline.Target, ids, single []string) {
-	type line struct{ alone, batched roofline.Answer }
-	var lines []line
-	var alone, step, batched []float64
-	for _, id := range ids {
-		for _, on := range single {
-			q := roofline.Query{Model: models[id], Target: targets[on], Batch: 1, TP: 1}
-			l := line{alone: roofline.Ceiling(q)}
-			q.Batch, q.Context = exampleBatch, exampleContext
-			l.batched = roofline.Ceiling(q)
-			if a := l.alone; a.DecodeTokPerSec != nil {
-				alone, step = append(alone, a.DecodeTokPerSec.Hard), append(step, a.DecodeStepMS.Hard)
-			}
-			if a := l.batched; a.DecodeTokPerSec != nil {
-				batched = append(batched, a.DecodeTokPerSec.Hard)
-			}
-			lines = append(lines, l)
-			v.Built = append(v.Built, builtCeiling{Model: models[id].Name, Target: targets[on].Name, Dtype: models[id].Weights[0]})
-		}
-	}
-	var why letters
-	write := func(c format.Column, value float64) tableFigure {
-		return tableFigure{Figure: c.Figure(value), Exact: format.Exact(value)}
-	}
-	for i, l := range lines {
-		b := &v.Built[i]
-		b.Binding, b.Fits = l.batched.Binding, "—"
-		if l.batched.Fits != nil {
-			b.Fits = map[bool]string{true: "fits", false: "does not fit"}[*l.batched.Fits]
-		}
-		if a := l.alone; a.DecodeTokPerSec != nil {
-			b.Alone = write(format.NewColumn("tok/s", alone), a.DecodeTokPerSec.Hard)
-			b.Step = write(format.Milliseconds(step), a.DecodeStepMS.Hard)
-		} else {
-			b.Alone.Dash = why.dash(a.Missing["decode_tok_s"])
-			b.Step.Dash = why.dash(a.Missing["decode_step_ms"])
-		}
-		if a := l.batched; a.DecodeTokPerSec != nil {
-			b.Batched = write(format.NewColumn("tok/s", batched), a.DecodeTokPerSec.Hard)
-		} else {
-			b.Batched.Dash = why.dash(a.Missing["decode_tok_s"])
-		}
-	}
-	v.Reasons = why.Reasons()
-}
-
-// inputNames says what each slot of a packed query is, for a reader who is told that
-// one of them is not known.
-var inputNames = [roofline.HeadSlots]string{
-	roofline.SlotBatch: "batch", roofline.SlotContext: "context", roofline.SlotISL: "prompt length",
-	roofline.SlotCached: "cached prompt tokens", roofline.SlotChunk: "chunk", roofline.SlotOSL: "output length",
-	roofline.SlotConcurrency: "concurrency", roofline.SlotTP: "devices", roofline.SlotPP: "stages",
-	roofline.SlotDP: "copies", roofline.SlotEP: "devices with experts of their own", roofline.SlotGamma: "drafted tokens",
-	roofline.SlotAcceptance: "acceptance", roofline.SlotAccepted: "tokens a step", roofline.SlotMTPDrafts: "drafts of the model's own",
-	roofline.SlotReadParams: "read parameters", roofline.SlotTotalParams: "parameters", roofline.SlotHidden: "hidden size",
-	roofline.SlotHeadParams: "parameters of the head", roofline.SlotHeadBytes: "size of the head",
-	roofline.SlotRestParams: "parameters of the final norm", roofline.SlotRestBytes: "size of the final norm",
-	roofline.SlotResident: "size of the weights", roofline.SlotResidentExperts: "size of the experts",
-	roofline.SlotDraftBytes: "size of the drafting module", roofline.SlotDraftParams: "parameters of the drafting module",
-	roofline.SlotDraftResident: "size of the drafting module", roofline.SlotMaxContext: "longest context",
-	roofline.SlotPeakLayers: "dense peak for the weights", roofline.SlotPeakPlain: "dense peak for the head",
-	roofline.SlotPeakAttention: "dense peak for attention", roofline.SlotPeakIndex: "dense peak for the indexer",
-	roofline.SlotBandwidth: "memory bandwidth", roofline.SlotLink: "link bandwidth", roofline.SlotLinkPeer: "link bandwidth to one peer",
-	roofline.SlotLinkReduces: "reduction in the network", roofline.SlotMemory: "memory size", roofline.SlotKinds: "kinds of layers",
 }

@@ -1,25 +1,12 @@
 package render
 
 import (
-	"encoding/json"
-	"math"
-
+	"rowproof/internal/render/halves"
 	"rowproof/internal/roofline"
 )
 
 // packed is a packed query or answer as pages hold it: null stands for NaN.
-type packed []float64
-
-// MarshalJSON writes each number in the shortest form that reads back.
-func (p packed) MarshalJSON() ([]byte, error) {
-	out := make([]*float64, len(p))
-	for i := range p {
-		if !math.IsNaN(p[i]) {
-			out[i] = &p[i]
-		}
-	}
-	return json.Marshal(out)
-}
+type packed = halves.Values
 
 // recompute is what a page publishes of one ceiling so that the reader's browser can
 // compute it again: it stands as JSON in <script type="application/json"

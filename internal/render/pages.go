@@ -16,7 +16,7 @@ import (
 func (s *site) newFrame() frame {
 	return frame{
 		Base: s.opts.Base, Origin: s.opts.Origin, Demo: s.opts.Demo, Policy: policy,
-		Style: s.assets.style, Icon: s.assets.icon, Lean: s.assets.lean,
+		Style: s.assets.style, Icon: s.assets.icon, Lean: s.assets.lean.address, Held: s.assets.lean.integrity,
 		Version: version.Release,
 		Nav: []navItem{
 			{"Cells", ""}, {"Recipes", "recipes/"}, {"Gaps", "gaps/"}, {"Roofline", "roofline/"},
@@ -55,13 +55,23 @@ func (s *site) writeArticles(w *world) error {
 	return nil
 }
 
-// writeCalculator writes the roofline calculator.
+// writeCalculator writes the roofline calculator and what its script asks questions with.
 func (s *site) writeCalculator(w *world) error {
-	v := newCalculator(w.catalog.Models, w.catalog.Targets)
-	return s.write(&page{
+	p := &page{
 		Address: "roofline/", Kind: "roofline", Section: "roofline/", Title: "Roofline calculator",
-		Description: "How fast a device could possibly run a model: " + v.Answer, Main: v,
-	})
+		Description: "How fast a device could possibly run a model.",
+	}
+	v := s.newCalculator(w)
+	if v != nil {
+		var err error
+		if v.Data, err = s.writeCalculatorData(w); err != nil {
+			return err
+		}
+		v.Full, v.FullIntegrity = s.assets.full.address, s.assets.full.integrity
+		p.Description = "How fast a device could possibly run a model: " + v.Answer
+	}
+	p.Main = v
+	return s.write(p)
 }
 
 // withdrawnView lists the rows that are out of every ranking.

@@ -156,7 +156,8 @@ type frame struct {
 	Policy  string
 	Style   string
 	Icon    string
-	Lean    string
+	Lean    string // the module that loads by itself
+	Held    string // the hash that it is held against
 	Nav     []navItem
 	Version string
 	Origin  string

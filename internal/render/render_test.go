@@ -40,6 +40,7 @@ func newRootIn(t *testing.T, root string) string {
 		}
 	}
 	write(t, root, "bin/lean.wasm", "\x00asm")
+	write(t, root, "bin/full.wasm", "\x00asm")
 	modules, err := filepath.Abs(filepath.Join(repository, "node_modules"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
 // The home page: its chart's marks tell their rows, and limits choose among them.
-import { explain, type Mark } from "../js/marks";
+import { explain, told, type Mark } from "../js/marks";
 import { limits } from "./limits";
 
 const chart = document.querySelector<HTMLElement>("section.chart");
@@ -7,6 +7,6 @@ const source = document.querySelector("#chart-marks")?.textContent;
 const unlimited = document.querySelector<HTMLElement>("#unlimited");
 if (chart && source && unlimited) {
   const marks = JSON.parse(source) as Record<string, Mark>;
-  explain(chart, marks);
+  explain(chart, Object.fromEntries(Object.entries(marks).map(([id, mark]) => [id, told(mark)])));
   limits(unlimited, chart, marks);
 }

@@ -3,13 +3,27 @@
 /** Three significant digits, and every integer digit above 999. */
 export function prose(v: number): string {
   if (v === 0) return "0";
-  return Math.abs(v) >= 999.5 ? grouped(v.toFixed(0)) : v.toPrecision(3);
+  if (Math.abs(v) >= 999.5) return grouped(v.toFixed(0));
+  const short = v.toPrecision(3);
+  return short.includes("e") ? Number(short).toFixed(12) : short; // as small as that
+}
+
+/** Decimals of a column by its median: clamp(2 − ⌊log10⌋, 0, 2); 0 for no values. */
+export function decimals(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.abs(((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2);
+  return middle === 0 || middle >= 100 ? 0 : middle >= 10 ? 1 : 2;
+}
+
+/** With so many decimals, and commas from 1,000. */
+export function fixed(v: number, digits: number): string {
+  const [whole = "", fraction] = v.toFixed(digits).split(".");
+  return grouped(whole) + (fraction ? `.${fraction}` : "");
 }
 
 /** As many decimals as a figure of the same column was written with. */
 export function like(written: string, v: number): string {
-  const [whole = "", fraction] = v.toFixed(written.split(".")[1]?.length ?? 0).split(".");
-  return grouped(whole) + (fraction ? `.${fraction}` : "");
+  return fixed(v, written.split(".")[1]?.length ?? 0);
 }
 
 /** A reader's own number, with commas. */

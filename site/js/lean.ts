@@ -1,13 +1,14 @@
 // Loads lean.wasm, the Go arithmetic of measure and gen, and calls it.
 import type { LeanExports } from "../../wasm/lean/lean";
+import { reactor } from "./reactor";
 
 /** What pages ask of it; a query and an answer are packed as lean.d.ts says. */
 export interface Lean {
   ceiling(query: readonly number[]): number[];
-  /** The binding roof with its numbers filled in. */
-  formula(query: readonly number[]): string;
-  /** Its roofline as an SVG element width px wide, which the caller names. */
-  plot(query: readonly number[], width: 296 | 720): string;
+  /** A roof with its numbers filled in. */
+  formula(query: readonly number[], of: "decode" | "prefill" | "links"): string;
+  /** Its roofline with measured rows as an SVG element width px wide, which the caller names. */
+  plot(query: readonly number[], width: 296 | 720, rows: readonly number[][]): string;
   /**
    * The rows known to meet every limit, and those that meet them only as far as their
    * percentiles go, each best first; how many have the percentiles asked for; where
@@ -29,42 +30,9 @@ export function lean(): Promise<Lean> {
 }
 
 async function load(): Promise<Lean> {
-  const url = document.querySelector<HTMLMetaElement>('meta[name="lean-wasm"]')?.content;
-  if (!url) throw new Error("the page names no module");
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
-
-  let go: LeanExports;
-  const data = () => new DataView(go.memory.buffer);
-  const bytes = (at: number, n: number) => new Uint8Array(go.memory.buffer, at, n);
-  let said = ""; // what a panic printed
-  // Go's runtime asks these of its host; any other answers 0, "done".
-  const host: Record<string, (...args: never[]) => number> = {
-    clock_time_get: (_id: number, _precision: bigint, at: number) => {
-      data().setBigUint64(at, BigInt(Math.round(performance.now() * 1e6) + 1), true);
-      return 0;
-    },
-    random_get: (at: number, n: number) => (crypto.getRandomValues(bytes(at, n)), 0),
-    fd_write: (_fd: number, vectors: number, n: number, written: number) => {
-      let sum = 0;
-      for (let i = 0; i < n; i++) {
-        const length = data().getUint32(vectors + 8 * i + 4, true);
-        said += new TextDecoder().decode(bytes(data().getUint32(vectors + 8 * i, true), length));
-        sum += length;
-      }
-      data().setUint32(written, sum, true);
-      return 0;
-    },
-    proc_exit: (code: number) => {
-      throw new Error(`the module stopped with code ${code}: ${said.split("\n", 1)[0]}`);
-    },
-  };
-  const rest = { get: (_: object, name: string) => host[name] ?? (() => 0) };
-  const { instance } = await WebAssembly.instantiate(await response.arrayBuffer(), {
-    wasi_snapshot_preview1: new Proxy({}, rest),
-  });
-  go = instance.exports as LeanExports;
-  go._initialize();
+  const named = document.querySelector<HTMLMetaElement>('meta[name="lean-wasm"]');
+  if (!named?.content) throw new Error("the page names no module");
+  const go = await reactor<LeanExports>(named.content, named.dataset["integrity"] ?? "");
 
   // One buffer a purpose, made anew only when it must be longer.
   const made = new Map<string, { at: number; slots: number }>();
@@ -86,17 +54,18 @@ async function load(): Promise<Lean> {
     if (slots === 0) throw new Error("the module refused what it was given");
     return Array.from(new Float64Array(go.memory.buffer, at, slots));
   };
-  const text = (n: number) => new TextDecoder().decode(bytes(go.text(), n));
+  const text = (n: number) => new TextDecoder().decode(new Uint8Array(go.memory.buffer, go.text(), n));
   return {
     ceiling(query) {
       const [at, answer] = [write("query", query), space("answer", room)];
       return read(answer, go.ceiling(at, query.length, answer));
     },
-    formula(query) {
-      return text(go.formula(write("query", query), query.length));
+    formula(query, of) {
+      return text(go.formula(write("query", query), query.length, ["decode", "prefill", "links"].indexOf(of)));
     },
-    plot(query, width) {
-      return text(go.plot(write("query", query), query.length, width));
+    plot(query, width, rows) {
+      const [at, marks] = [write("query", query), write("rows", rows.flat())];
+      return text(go.plot(at, query.length, width, marks, rows.length));
     },
     choose(rows, limits) {
       const answer = space("answer", rows.length + 5);

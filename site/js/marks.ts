@@ -28,8 +28,25 @@ export interface Line {
   date: string;
 }
 
-/** Brings the marks of every drawing inside chart to life; marks are by row id. */
-export function explain(chart: HTMLElement, marks: Record<string, Mark>): void {
+/** What a mark tells: of a row, or of any place of a chart that has a page. */
+export interface Told {
+  title: string;
+  lines: string[];
+  verdict: string;
+  address: string;
+}
+
+/** What a row's mark tells. */
+export function told(mark: Mark): Told {
+  return { title: `${mark.name}, ${mark.load}`, lines: figures(mark), verdict: mark.verdict, address: mark.address };
+}
+
+/**
+ * Brings the marks of every drawing inside chart to life: each bears its key as data-row,
+ * and the cell whose series it belongs to as data-cell.
+ */
+export function explain(chart: HTMLElement, marks: Record<string, Told> | Told[]): void {
+  const all = new Map(Object.entries(marks));
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.hidden = true;
@@ -40,19 +57,19 @@ export function explain(chart: HTMLElement, marks: Record<string, Mark>): void {
   const leave = () => { leaving = setTimeout(hide, 200); };
   tip.addEventListener("pointerenter", () => clearTimeout(leaving));
   tip.addEventListener("pointerleave", leave);
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  closing.set(chart, hide);
 
   for (const drawing of chart.querySelectorAll<SVGSVGElement>("svg")) {
-    const all = [...drawing.querySelectorAll<SVGElement>("[data-row]")].filter((m) => marks[m.dataset["row"] ?? ""]);
-    if (all.length === 0) continue;
+    const drawn = [...drawing.querySelectorAll<SVGElement>("[data-row]")].filter((m) => all.has(m.dataset["row"] ?? ""));
+    if (drawn.length === 0) continue;
     drawing.setAttribute("role", "group"); // its marks can now be reached, one by one
-    const series = [...new Set(all.map((m) => m.dataset["cell"]))].map((cell) => all.filter((m) => m.dataset["cell"] === cell));
-    for (const element of all) {
-      const mark = marks[element.dataset["row"] ?? ""];
+    const series = [...new Set(drawn.map((m) => m.dataset["cell"]))].map((cell) => drawn.filter((m) => m.dataset["cell"] === cell));
+    for (const element of drawn) {
+      const mark = all.get(element.dataset["row"] ?? "");
       if (!mark) continue;
       element.setAttribute("role", "link");
-      element.setAttribute("tabindex", element === all[0] ? "0" : "-1");
-      element.setAttribute("aria-label", [`${mark.name}, ${mark.load}`, ...figures(mark), mark.verdict].join("; "));
+      element.setAttribute("tabindex", element === drawn[0] ? "0" : "-1");
+      element.setAttribute("aria-label", [mark.title, ...mark.lines, mark.verdict].join("; "));
       const show = () => {
         clearTimeout(leaving);
         fill(tip, mark);
@@ -70,12 +87,16 @@ export function explain(chart: HTMLElement, marks: Record<string, Mark>): void {
         const next = neighbour(series, element, event.key);
         if (!next) return;
         event.preventDefault();
-        for (const m of all) m.setAttribute("tabindex", m === next ? "0" : "-1");
+        for (const m of drawn) m.setAttribute("tabindex", m === next ? "0" : "-1");
         next.focus();
       });
     }
   }
 }
+
+// closing holds what Escape does to each chart; one that is drawn anew has one tooltip.
+const closing = new Map<HTMLElement, () => void>();
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") for (const hide of closing.values()) hide(); });
 
 // around is an unseen disc that makes a small mark easy to hit. It lies below every mark
 // of its group, so that it takes nothing from a neighbour.
@@ -104,13 +125,13 @@ function near(series: SVGElement[] | undefined, at: number): SVGElement | undefi
   return series?.[Math.min(at, series.length - 1)];
 }
 
-function fill(tip: HTMLElement, mark: Mark): void {
+function fill(tip: HTMLElement, mark: Told): void {
   const name = document.createElement("strong");
-  name.textContent = `${mark.name}, ${mark.load}`;
+  name.textContent = mark.title;
   const link = document.createElement("a");
   link.href = mark.address;
   link.textContent = `${mark.verdict}: the row`;
-  tip.replaceChildren(name, ...figures(mark).map(line), link);
+  tip.replaceChildren(name, ...mark.lines.map(line), link);
 }
 
 // figures of a mark, each with its unit and interval.

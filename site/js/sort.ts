@@ -19,14 +19,25 @@ function press(table: HTMLTableElement, head: HTMLTableCellElement): void {
   for (const other of table.querySelectorAll("thead th[aria-sort]")) other.setAttribute("aria-sort", "none");
   head.setAttribute("aria-sort", order);
 
+  arrange(table, head);
+  const name = head.querySelector("button")?.textContent?.trim().replace(/\s+/g, " ") ?? "";
+  say(`Sorted by ${name}, ${order}; what is missing stands last.`);
+}
+
+/** Puts a table whose figures have changed in the order that its heads still state. */
+export function again(table: HTMLTableElement): void {
+  const head = table.querySelector<HTMLTableCellElement>('thead th[aria-sort]:not([aria-sort="none"])');
+  if (head) arrange(table, head);
+}
+
+function arrange(table: HTMLTableElement, head: HTMLTableCellElement): void {
+  const order = head.getAttribute("aria-sort");
   for (const body of table.tBodies) {
     const title = body.rows[0]?.cells.length === 1 ? 1 : 0; // a group's own heading stays on top
     const rows = [...body.rows].slice(title).map((row) => ({ row, key: key(row.cells[head.cellIndex]) }));
     rows.sort((a, b) => compare(a.key, b.key, order === "ascending" ? 1 : -1));
     body.append(...rows.map((r) => r.row));
   }
-  const name = head.querySelector("button")?.textContent?.trim().replace(/\s+/g, " ") ?? "";
-  say(`Sorted by ${name}, ${order}; what is missing stands last.`);
 }
 
 function key(cell: HTMLTableCellElement | undefined): Key {

@@ -1,230 +1,120 @@
-// The calculator: composes a packed query from the form, asks the Go module, and shows
-// its answer. What is asked stands in the page's address.
+// The calculator: asks the Go module the form's question and shows its answer. What is
+// asked stands in the page's address.
 import { lean, type Lean } from "../js/lean";
 import { busy } from "../js/busy";
 import { idle } from "../js/idle";
-import { count, prose, quantity } from "../js/format";
+import { make } from "../js/make";
+import { say } from "../js/status";
+import { opening, remember, restore } from "./address";
+import { command, deviceFile } from "./command";
+import { configs } from "./config";
+import { computeType, pack, type Data, type Question } from "./data";
+import { calculatorForm, own, type DeviceField } from "./form";
+import { draw } from "./plot";
+import { everywhere, figures, measured, parts } from "./tables";
+import { decode, experts, load } from "./words";
 
-interface Half {
-  name: string;
-  packed: Record<string, (number | null)[]>; // by "WEIGHT DTYPE/KV DTYPE"; null: not known
+const box = document.querySelector<HTMLElement>("#calculator");
+const answer = document.querySelector<HTMLElement>("#ceiling-answer");
+if (box && answer) void busy(answer, () => idle().then(() => start(box, answer)));
+
+async function start(box: HTMLElement, answer: HTMLElement): Promise<void> {
+  const off = (what: string) => (reason: unknown) => {
+    tell(`Recomputing is off: ${what} did not load (${reason instanceof Error ? reason.message : String(reason)}). What stands here is the worked example.`);
+    return undefined;
+  };
+  const [data, module] = await Promise.all([fetched(box.dataset["source"] ?? "").catch(off("its data")), lean().catch(off("the module"))]);
+  if (data && module) calculate(box, answer, data, module);
 }
 
-interface Model extends Half {
-  weights: string[];
-  kv: string[];
-  max_context: number;
-  heads: number[];
-}
-
-interface Target extends Half {
-  compute: Record<string, string>; // the type that weights of a dtype compute in
-}
-
-/** What gen writes into #calculator-data (render's calculatorData). */
-interface Data {
-  slots: Record<"batch" | "context" | "tp", number>;
-  out: Record<"step" | "rate" | "binding" | "fits" | "most", number>;
-  bindings: string[];
-  inputs: string[];
-  models: Record<string, Model>;
-  targets: Record<string, Target>;
-}
-
-/** A question that the form asks; every value is one that it offers. */
-interface Query {
-  model: Model;
-  target: Target;
-  weights: string;
-  kv: string;
-  tp: number;
-  batch: number;
-  context: number;
-}
-
-const form = document.querySelector<HTMLFieldSetElement>("#calculator");
-const source = document.querySelector("#calculator-data")?.textContent;
-if (form && source) calculate(form, JSON.parse(source) as Data);
-
-function calculate(form: HTMLFieldSetElement, data: Data): void {
-  const answer = element("#ceiling-answer");
-  const at = <T extends HTMLSelectElement | HTMLInputElement>(name: string) => form.elements.namedItem(name) as T;
-  const select = (name: string) => at<HTMLSelectElement>(name);
-  const opening = new URLSearchParams(fields().map((name) => [name, at(name).value]));
-
-  form.hidden = false;
-  const dropped = restore();
-  if (dropped.length > 0) note(dropped.join(" "));
-  form.addEventListener("input", () => void busy(answer, update));
-  void busy(answer, () => idle().then(update));
-
-  // restore takes the address's values over and says which it had to leave out.
-  function restore(): string[] {
-    const said: string[] = [];
-    const asked = new URLSearchParams(location.search);
-    for (const name of fields()) {
-      const value = asked.get(name);
-      if (value !== null && at(name) instanceof HTMLSelectElement) {
-        if (name === "weights" || name === "kv" || name === "tp") offer(); // what the model just set allows
-        if ([...select(name).options].some((o) => o.value === value)) select(name).value = value;
-        else said.push(name === "model" || name === "target" ? `${label(name)} ${value} is not known and was left out.` : `${label(name)} ${value} is not on offer and was left out.`);
-      } else if (value !== null) {
-        at(name).value = value;
-      }
-    }
-    for (const name of asked.keys()) if (!fields().includes(name)) said.push(`“${name}” is not known and was left out.`);
-    offer();
-    return said;
-  }
-
-  // offer fills the choices that depend on the model, keeping what was chosen if it can.
-  function offer(): void {
-    const model = data.models[select("model").value];
-    if (!model) return;
-    fill(select("weights"), model.weights);
-    fill(select("kv"), model.kv);
-    fill(select("tp"), ["1", "2", "4", "8"].filter((n) => model.heads.every((h) => h % Number(n) === 0)));
-  }
-
-  function read(): Query | undefined {
-    offer();
-    const model = data.models[select("model").value];
-    const target = data.targets[select("target").value];
-    const batch = whole("batch", 1, 1_000_000, "sequences, such as 32");
-    const context = whole("context", 0, model?.max_context ?? 0, "tokens, such as 2048");
-    if (!model || !target || batch === undefined || context === undefined) return undefined;
-    return { model, target, weights: select("weights").value, kv: select("kv").value, tp: Number(select("tp").value), batch, context };
-  }
-
-  // whole reads a whole number from a field; what is wrong with it stands beside it.
-  function whole(name: "batch" | "context", least: number, most: number, such: string): number | undefined {
-    const text = at(name).value.trim().replaceAll(",", "");
-    const value = /^\d+$/.test(text) ? Number(text) : NaN;
-    let problem = "";
-    if (Number.isNaN(value)) problem = `${label(name)}: “${at(name).value}” is not a whole number; write ${such}`;
-    else if (value < least) problem = `${label(name)}: at least ${count(least)}`;
-    else if (value > most) problem = `${label(name)}: at most ${count(most)}`;
-    element(`#${name}-problem`).textContent = problem;
-    at(name).setAttribute("aria-invalid", String(problem !== ""));
-    return problem === "" ? value : undefined;
-  }
-
-  async function update(): Promise<void> {
-    const query = read();
-    if (!query) return; // the last good result stays
-    let module: Lean;
-    try {
-      module = await lean();
-    } catch (reason) {
-      note(`Recomputing is off: the module did not load (${reason instanceof Error ? reason.message : String(reason)}). What stands here is the worked example.`);
-      return;
-    }
-    const packed = pack(query, data);
-    const out = module.ceiling(packed);
-    const formula = module.formula(packed);
-    answer.textContent = sentence(query, packed, out, data);
-    draw(module, packed, answer.textContent, query.target.compute[query.weights] ?? "");
-    element("#ceiling-formula").textContent = formula || "—";
-    for (const cell of document.querySelectorAll<HTMLElement>("[data-figure]")) {
-      const value = slot(cell.dataset["figure"], packed, out);
-      cell.textContent = Number.isNaN(value) ? "—" : prose(value / Number(cell.dataset["scale"]));
-    }
-    for (const cell of document.querySelectorAll<HTMLElement>("[data-exact]")) {
-      const value = slot(cell.dataset["exact"], packed, out);
-      cell.textContent = Number.isNaN(value) ? "not known" : String(value);
-    }
-    remember();
-  }
-
-  // remember writes what differs from the opening question into the address.
-  function remember(): void {
-    const changed = fields().filter((name) => at(name).value !== opening.get(name));
-    const search = new URLSearchParams(changed.map((name) => [name, at(name).value])).toString();
-    history.replaceState(null, "", search ? `?${search}` : location.pathname);
-  }
-}
-
-// note says below the answer what the reader must know about it.
-function note(text: string): void {
-  const line = element("#ceiling-note");
-  line.textContent = text;
-  line.hidden = false;
-}
-
-// fields in the order in which one limits the next.
-function fields(): string[] {
-  return ["model", "target", "weights", "kv", "tp", "batch", "context"];
-}
-
-// draw replaces the plot by that of another query; without a ceiling there is none.
-function draw(module: Lean, packed: number[], name: string, compute: string): void {
-  const drawings = ([296, 720] as const).flatMap((width) => {
-    const text = module.plot(packed, width);
-    if (!text) return [];
-    const svg = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
-    svg.setAttribute("aria-label", name);
-    if (compute) svg.querySelector(".peak")?.prepend(`${compute} `);
-    return [svg];
+function calculate(box: HTMLElement, answer: HTMLElement, data: Data, module: Lean): void {
+  const form = calculatorForm(box, data);
+  const first = opening(form);
+  note(...restore(form));
+  box.hidden = false;
+  box.addEventListener("input", () => {
+    note(...form.offer());
+    update();
   });
-  element("#ceiling-plot").replaceChildren(...drawings);
-}
+  configs(box, (model) => {
+    form.adopt(model);
+    note(...form.offer());
+    update();
+    say(`Read ${model.name}.`);
+  });
+  update();
 
-/** Joins the model's half and the target's half of a query, and the reader's numbers. */
-function pack(query: Query, data: Data): number[] {
-  const dtypes = `${query.weights}/${query.kv}`;
-  const model = query.model.packed[dtypes] ?? [];
-  const target = query.target.packed[dtypes] ?? [];
-  const packed = model.map((v, i) => v ?? target[i] ?? NaN);
-  packed[data.slots.batch] = query.batch;
-  packed[data.slots.context] = query.context;
-  packed[data.slots.tp] = query.tp;
-  return packed;
-}
-
-/** Says an answer in words, as render's ceilingSentence does. */
-function sentence(query: Query, packed: number[], out: number[], data: Data): string {
-  const get = (name: keyof Data["out"]) => out[data.out[name]] ?? NaN;
-  const where = query.tp === 1 ? query.target.name : `${query.tp}× ${query.target.name}`;
-  const named = where.replaceAll(" ", "\u00a0");
-  const sharing = query.tp === 1 ? "" : ` sharing each matrix (tp\u00a0${query.tp})`;
-  const binding = data.bindings[get("binding")] ?? "";
-  if (!binding) {
-    const unknown = new Set(packed.flatMap((v, i) => (Number.isNaN(v) ? [data.inputs[i] ?? ""] : [])));
-    return `Not computable: ${[...unknown].join(", ")} of ${query.model.name} on ${named} not known.`;
+  function update(): void {
+    const q = form.read();
+    box.querySelector("#drop")?.classList.toggle("asked-for", form.value("model") === own && !form.model());
+    if (!q) return; // the last good answer stays
+    const packed = pack(q, data);
+    const out = module.ceiling(packed);
+    const a = { q, packed, out };
+    answer.textContent = decode(a, data);
+    write("ceiling-load", load(a, data));
+    write("ceiling-experts", experts(a, data));
+    for (const of of ["decode", "prefill", "links"] as const) {
+      const text = module.formula(packed, of);
+      write(`formula-${of}`, text);
+      document.querySelector(`#formula-${of}`)?.closest("div")?.toggleAttribute("hidden", text === "");
+    }
+    write("command", command(q));
+    const file = deviceFile(q, (name) => form.value(name as DeviceField));
+    write("own-yaml", file);
+    document.querySelector("#own-file")?.toggleAttribute("hidden", file === "");
+    figures(packed, out);
+    parts(out, data);
+    const rows = q.modelID === own || q.targetID === own ? [] : data.rows[q.modelID]?.[q.targetID] ?? [];
+    const layout = q.layout.join(".");
+    draw(module, packed, answer.textContent, computeType(q, data), rows, (r) => r.types === `${q.weights}/${q.kv}` && r.layout === layout);
+    measured(q, rows);
+    everywhere(q, data, module, choose);
+    conventions(q);
+    remember(form, first);
   }
-  const rate = get("rate");
-  const over = query.batch === 1 ? "one sequence" : `${count(query.batch)} sequences`;
-  const each = query.batch === 1 ? "" : `, ${quantity(prose(rate / query.batch), "tok/s")} each`;
-  let said = `${binding[0]?.toUpperCase()}${binding.slice(1)} binds: ${query.model.name} on ${named}${sharing} decodes at most ` +
-    `${quantity(prose(rate), "tok/s")} over ${over} of ${quantity(count(query.context), query.context === 1 ? "token" : "tokens")}${each}; ` +
-    `a step takes at least ${quantity(prose(get("step")), "ms")}.`;
-  if (get("fits") === 0) {
-    const most = get("most");
-    said += ` It does not fit in memory${most > 0 ? `: at most ${count(most)} such sequences do` : ""}.`;
+
+  // choose asks the question of another device.
+  function choose(id: string): void {
+    form.set("target", id);
+    note(...form.offer());
+    update();
+    say(`Asked of ${data.targets[id]?.name ?? id}.`);
   }
-  return said;
+
+  // note tells what had to change, and that a reader's own file is not in the address.
+  function note(...lines: string[]): void {
+    const mine = form.value("model") === own && form.model();
+    tell(...lines, ...(mine ? ["Your config.json stays on this page: the address does not hold it."] : []));
+  }
 }
 
-// slot reads "in 13" or "out 6".
-function slot(place: string | undefined, packed: number[], out: number[]): number {
-  const [from, index] = (place ?? "").split(" ");
-  return (from === "in" ? packed : out)[Number(index)] ?? NaN;
+// tell says below the answer what the reader must know about it.
+function tell(...lines: string[]): void {
+  const line = document.querySelector<HTMLElement>("#ceiling-note");
+  if (!line) return;
+  line.textContent = lines.join(" ");
+  line.hidden = lines.length === 0;
 }
 
-function fill(select: HTMLSelectElement, values: string[]): void {
-  const chosen = select.value;
-  if (values.join() === [...select.options].map((o) => o.value).join()) return;
-  select.replaceChildren(...values.map((v) => new Option(v, v)));
-  select.value = values.includes(chosen) ? chosen : values[0] ?? "";
+async function fetched(url: string): Promise<Data> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  return (await response.json()) as Data;
 }
 
-function label(name: string): string {
-  const text = document.querySelector(`label[for="${name}"]`)?.textContent ?? name;
-  return text.split(":", 1)[0] ?? text;
+// write puts text where an id is, and hides the place where there is none.
+function write(id: string, text: string): void {
+  const e = document.getElementById(id);
+  if (!e) return;
+  e.textContent = text;
+  e.hidden = text === "";
 }
 
-function element(selector: string): HTMLElement {
-  const e = document.querySelector<HTMLElement>(selector);
-  if (!e) throw new Error(`the page has no ${selector}`);
-  return e;
+function conventions({ model, target, weights, kv, layout: [tp, pp, dp] }: Question): void {
+  const several = tp * pp * dp > 1;
+  const list = (id: string, lines: string[]) => document.getElementById(id)?.replaceChildren(...lines.map((text) => make("li", {}, text)));
+  const c = model.conventions;
+  list("conventions", [...c.all, ...(c.weights[weights] ?? []), ...(c.kv[kv] ?? []), ...target.conventions, ...(several ? target.shared : [])]);
+  list("sources", [...model.sources, ...target.sources, ...(several ? target.linked : [])]);
 }

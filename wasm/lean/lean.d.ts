@@ -9,7 +9,7 @@ export interface LeanExports extends WebAssembly.Exports {
   /**
    * Answers the packed query in the first slots slots of query, writes the packed
    * answer to answer, and returns the answer's length: 0 if a buffer is too short or
-   * was not made by buffer, or so many slots are no packed query. What each slot
+   * was not made by buffer, or a query does not have that many slots. What each slot
    * holds is internal/roofline's; gen writes the indexes that a page needs beside its
    * queries. NaN stands for what is not known.
    */
@@ -33,17 +33,20 @@ export interface LeanExports extends WebAssembly.Exports {
    */
   hold(row: number, limits: number, k: number, answer: number): number;
   /**
-   * Writes the binding roof of a packed query with its numbers filled in; returns the
-   * length in bytes of UTF-8, 0 when nothing binds or the query is refused.
+   * Writes a roof of a packed query with its numbers filled in: 0 the one that binds
+   * decode, 1 prefill's, 2 what the links ask of a step. Returns the length in bytes of
+   * UTF-8, 0 when there is none or the query is refused.
    */
-  formula(query: number, slots: number): number;
+  formula(query: number, slots: number, of: number): number;
   /**
    * Draws the roofline of a packed query as an SVG element without an accessible name,
    * its arithmetic roof labelled in a text of class peak without its type,
-   * width px wide (296 or 720); returns the length in bytes of UTF-8, 0 when the query
-   * has no ceiling.
+   * width px wide (296 or 720), with k measured rows, each 3 slots: FLOP per byte, FLOP/s
+   * of one device, and 0 for another layout or other types, 1 for the query's, 2 above its
+   * own roof. A row's mark bears its place as data-row. Returns the length in bytes of
+   * UTF-8, 0 when the query has no ceiling.
    */
-  plot(query: number, slots: number, width: number): number;
-  /** Where the last formula's or plot's text begins; it stays until the next one. */
+  plot(query: number, slots: number, width: number, rows: number, k: number): number;
+  /** Where the last text of formula or plot begins; it stays until the next one. */
   text(): number;
 }

@@ -46,16 +46,15 @@ func slots(p unsafe.Pointer, n uint64) []float64 {
 
 // queryAt is the packed query in the first n slots of a buffer, or nil when it is none.
 func queryAt(p unsafe.Pointer, n uint32) []float64 {
-	query := slots(p, uint64(n))
-	if !roofline.Packed(query) {
-		return nil
+	if query := slots(p, uint64(n)); roofline.Packed(query) {
+		return query
 	}
-	return query
+	return nil
 }
 
 // ceiling answers the packed query in the first n slots of in, writes the packed answer
 // to out and returns its length; 0 means that a buffer was too short or unknown, or that
-// n slots are no packed query.
+// a query does not have n slots.
 //
 //go:wasmexport ceiling
 func ceiling(in unsafe.Pointer, n uint32, out unsafe.Pointer) uint32 {
@@ -151,27 +150,43 @@ func limitsOf(in []float64) []tradeoff.Limit {
 	return limits
 }
 
-// formula writes the binding roof of a packed query with its numbers filled in, and
-// returns the text's length in bytes of UTF-8; it lies at text().
+// Roofs that formula writes.
+const (
+	ofDecode  = 0
+	ofPrefill = 1
+	ofLinks   = 2
+)
+
+// formula writes a roof of a packed query with its numbers filled in, and returns the
+// text's length in bytes of UTF-8; it lies at text().
 //
 //go:wasmexport formula
-func formula(in unsafe.Pointer, n uint32) uint32 {
+func formula(in unsafe.Pointer, n, of uint32) uint32 {
 	said = nil
-	if query := queryAt(in, n); query != nil {
+	query := queryAt(in, n)
+	if query == nil {
+		return 0
+	}
+	switch of {
+	case ofDecode:
 		said = []byte(roofline.Formula(query))
+	case ofPrefill:
+		said = []byte(roofline.PrefillFormula(query))
+	case ofLinks:
+		said = []byte(roofline.LinkFormula(query, query[roofline.SlotBatch]*(query[roofline.SlotGamma]+1)))
 	}
 	return uint32(len(said))
 }
 
-// plot draws the roofline of a packed query as an SVG element width px wide, and returns
-// the text's length in bytes of UTF-8; it lies at text(). The page names the
-// drawing, and the type that its arithmetic roof stands for.
+// plot draws the roofline of a packed query and k measured rows as an SVG element width
+// px wide, and returns the text's length in bytes of UTF-8; it lies at text(). The page
+// names the drawing, and the type that its arithmetic roof stands for.
 //
 //go:wasmexport plot
-func plot(in unsafe.Pointer, n, width uint32) uint32 {
+func plot(in unsafe.Pointer, n, width uint32, rows unsafe.Pointer, k uint32) uint32 {
 	said = nil
 	if query := queryAt(in, n); query != nil {
-		said = []byte(roofplot.Draw(query, int(width), "", ""))
+		said = []byte(roofplot.Draw(query, int(width), "", "", roofplot.Rows(slots(rows, uint64(k)*roofplot.RowSlots))))
 	}
 	return uint32(len(said))
 }

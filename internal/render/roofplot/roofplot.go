@@ -1,8 +1,9 @@
 // Package roofplot draws the roofline of one packed query: what a step computes for
-// each byte that it reads, against what the devices could compute of it. gen draws it
-// for the worked example and the browser module for every other question, with the same
-// code; so it is pure, and imports neither fmt nor the replacer of strings, whose size
-// a reader would pay.
+// each byte that it reads, against what a device could compute of it. Both axes are of
+// one device, so that rows of other layouts stand on the same roof. gen draws it for the
+// worked example and the browser module for every other question, with the same code; so
+// it is pure, and imports neither fmt nor the replacer of strings, whose size a reader
+// would pay.
 package roofplot
 
 import (
@@ -24,80 +25,169 @@ const (
 	spareDecades             = 1              // at most, to the right of what is drawn
 	tickPx                   = 7.7            // of one digit of 12 px, at most
 	labelPx                  = 7.5            // of one character of 12 px, bold, at most
+	linePx                   = 15             // between two lines of labels, at least
+	mostDecades              = 60             // of both axes together; no device has them
 )
 
 // batches stand as marks on the roof: what a larger batch would gain.
 var batches = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}
 
-// place is one step on the plot: FLOP per byte, and FLOP/s at its ceiling.
-type place struct{ intensity, rate float64 }
-
-// at is where a step of so many sequences stands; ok is false where its ceiling is not
-// known.
-func at(query []float64, batch float64) (p place, ok bool) {
-	in := append([]float64(nil), query...)
-	in[roofline.SlotBatch] = batch
-	out := roofline.CeilingPacked(in)
-	flops := out[roofline.OutMatrixFLOPs] + out[roofline.OutExpertFLOPs] + out[roofline.OutHeadFLOPs] +
-		out[roofline.OutAttentionFLOPs] + out[roofline.OutStateFLOPs]
-	p = place{flops / out[roofline.OutReadBytesPerStep], flops / (out[roofline.OutDecodeStepHardMS] / 1e3)}
-	return p, drawable(p.intensity) && drawable(p.rate)
+// Row is a measured row on the plot, of the same model and device as the query.
+type Row struct {
+	Place
+	Kind float64 // one of the Row constants
 }
 
-// drawable says whether a figure has a place on a logarithmic axis of some decades.
-func drawable(v float64) bool { return v > 1e-30 && v < 1e30 } // false for NaN too
+// What a row has in common with the query.
+const (
+	RowOther = 0 // another layout or other types
+	RowAlike = 1 // its layout and types
+	RowAbove = 2 // above its own hard roof
+)
+
+// RowSlots is how many slots a packed row takes: intensity, rate, kind.
+const RowSlots = 3
+
+// Rows reads rows that are packed one after the other.
+func Rows(packed []float64) []Row {
+	rows := make([]Row, len(packed)/RowSlots)
+	for i := range rows {
+		r := packed[i*RowSlots:]
+		rows[i] = Row{Place{r[0], r[1]}, r[2]}
+	}
+	return rows
+}
+
+// Place is where a step stands: FLOP per byte read, and FLOP/s of one device.
+type Place struct{ Intensity, Rate float64 }
+
+func (p Place) ok() bool { return p.Intensity > 0 && p.Rate > 0 } // false for NaN too
+
+// Devices is how many devices a query asks of.
+func Devices(in []float64) float64 {
+	return in[roofline.SlotTP] * in[roofline.SlotPP] * in[roofline.SlotDP]
+}
+
+// Decode is where the query's step stands at its hard ceiling, or at another time, in ms.
+func Decode(in, out []float64, ms float64) Place {
+	flops := stepFLOPs(out)
+	return Place{flops / out[roofline.OutReadBytesPerStep], flops / (ms / 1e3) / Devices(in)}
+}
+
+func stepFLOPs(out []float64) float64 {
+	return out[roofline.OutMatrixFLOPs] + out[roofline.OutExpertFLOPs] + out[roofline.OutHeadFLOPs] +
+		out[roofline.OutAttentionFLOPs] + out[roofline.OutStateFLOPs]
+}
+
+// expected is where the step stands with as many distinct experts as routing by chance
+// reads.
+func expected(in, out []float64) Place {
+	p := Decode(in, out, out[roofline.OutDecodeStepExpectedMS])
+	read := out[roofline.OutReadBytesPerStep]
+	p.Intensity *= read / (read - out[roofline.OutExpertBytesRead] + out[roofline.OutExpertBytesExpected])
+	return p
+}
+
+// prefill is where the query's prompt stands. What it reads follows from its time where
+// nothing but memory bounds it.
+func prefill(in, out []float64) Place {
+	free := append([]float64(nil), in...)
+	for _, s := range []int{roofline.SlotPeakLayers, roofline.SlotPeakPlain, roofline.SlotPeakAttention, roofline.SlotPeakIndex, roofline.SlotLink} {
+		free[s] = math.Inf(1)
+	}
+	if free[roofline.SlotLinkPeer] > 0 {
+		free[roofline.SlotLinkPeer] = math.Inf(1)
+	}
+	ms := roofline.CeilingPacked(free)[roofline.OutPrefillHardMS]
+	bytes := ms / 1e3 * in[roofline.SlotBandwidth] * Devices(in) / in[roofline.SlotPP]
+	flops := out[roofline.OutPrefillFLOPs]
+	return Place{flops / bytes, flops / (out[roofline.OutPrefillHardMS] / 1e3) / Devices(in)}
+}
 
 // Draw is the plot as one SVG element of the given width, with the class narrow or
-// wide; "" where the query has no ceiling. label is its accessible name,
-// compute the type that the arithmetic roof stands for, "" to leave it unnamed.
-func Draw(query []float64, width int, label, compute string) string {
+// wide; "" where the query has no ceiling. label is its accessible name, compute the
+// type that the arithmetic roof stands for, "" to leave it unnamed. A row's mark bears
+// its place in rows as data-row.
+func Draw(query []float64, width int, label, compute string, rows []Row) string {
 	if !roofline.Packed(query) {
 		return ""
 	}
-	here, ok := at(query, query[roofline.SlotBatch])
-	if !ok {
+	out := roofline.CeilingPacked(query)
+	here := Decode(query, out, out[roofline.OutDecodeStepHardMS])
+	if !here.ok() {
 		return ""
 	}
-	devices := query[roofline.SlotTP] * query[roofline.SlotPP] * query[roofline.SlotDP]
-	bandwidth := query[roofline.SlotBandwidth] * devices
-	peak := query[roofline.SlotPeakLayers] * devices
-	ridge := peak / bandwidth
-	if !drawable(peak) || !drawable(bandwidth) || !drawable(ridge) {
-		return ""
-	}
-	marks := make([]place, 0, len(batches))
-	lowest, leftmost, rightmost := here.rate, here.intensity, max(here.intensity, ridge)
+	bandwidth, peak := query[roofline.SlotBandwidth], query[roofline.SlotPeakLayers]
+	span := extent{here, here}
+	in := append([]float64(nil), query...)
+	marks := make([]Place, 0, len(batches))
 	for _, b := range batches {
-		if p, ok := at(query, b); ok {
+		in[roofline.SlotBatch] = b
+		o := roofline.CeilingPacked(in)
+		if p := Decode(in, o, o[roofline.OutDecodeStepHardMS]); p.ok() {
 			marks = append(marks, p)
-			lowest, leftmost, rightmost = min(lowest, p.rate), min(leftmost, p.intensity), max(rightmost, p.intensity)
+			span.take(p)
 		}
 	}
-	f := newFrame(width, leftmost*0.8, rightmost*2, lowest*0.8, peak*1.6)
-	d := new(drawing)
-	d.open(f, width, label)
-	d.axes(f)
-
-	ends := []place{{f.x0, bandwidth * f.x0}, {ridge, peak}, {f.x1, peak}}
-	if ends[0].rate < f.y0 { // the slope enters through the floor
-		ends[0] = place{f.y0 / bandwidth, f.y0}
+	later, prompt := expected(query, out), prefill(query, out)
+	for _, p := range []Place{later, prompt} {
+		span.take(p)
 	}
-	path := ""
-	for i, e := range ends {
-		step := "L"
-		if i == 0 {
-			step = "M"
-		}
-		path += step + px(f.x(e.intensity)) + " " + px(f.y(e.rate))
+	for _, r := range rows {
+		span.take(r.Place)
 	}
-	d.el("path", "d", path, "fill", "none", "stroke", "var(--ink)", "stroke-width", "2.5")
+	ridge := Place{peak / bandwidth, peak}
+	span.take(ridge)
+	if decades := math.Log10(span.high.Intensity/span.low.Intensity) + math.Log10(span.high.Rate/span.low.Rate); !(decades < mostDecades) {
+		return ""
+	}
+	f := newFrame(width, span.low.Intensity*0.8, span.high.Intensity*2, span.low.Rate*0.8, span.high.Rate*1.6)
+	d := &drawing{frame: f}
+	d.open(width, label)
+	d.axes()
+	d.roofs(query, ridge)
 	for _, m := range marks {
-		d.el("circle", "cx", px(f.x(m.intensity)), "cy", px(f.y(m.rate)), "r", "3.2", "fill", "var(--rest)", "stroke", "var(--bg)", "stroke-width", "1.2")
+		d.put(`<circle cx="%" cy="%" r="3.2" fill="var(--rest)"`+edged, f.x(m.Intensity), f.y(m.Rate))
 	}
-	d.el("circle", "cx", px(f.x(here.intensity)), "cy", px(f.y(here.rate)), "r", "5.5", "fill", "var(--c1)", "stroke", "var(--bg)", "stroke-width", "1.2")
-	d.labels(f, here, query[roofline.SlotBatch], place{ridge, peak}, bandwidth, compute)
+	d.write("<g>")
+	for i, r := range rows {
+		d.row(i, r)
+	}
+	d.write("</g>")
+	apart := later.ok() && out[roofline.OutDecodeStepExpectedMS] > out[roofline.OutDecodeStepHardMS]*1.005
+	x, y := f.x(here.Intensity), f.y(here.Rate)
+	if apart {
+		lx, ly := f.x(later.Intensity), f.y(later.Rate)
+		d.put(`<path d="M% %L% %" fill="none" stroke="var(--c1)" stroke-dasharray="3 2"/>`, x, y, lx, ly)
+		d.put(`<circle class="expected" cx="%" cy="%" r="4.5" fill="var(--bg)" stroke="var(--c1)" stroke-width="1.6"/>`, lx, ly)
+	}
+	if prompt.ok() {
+		px, py := f.x(prompt.Intensity), f.y(prompt.Rate)
+		d.put(`<path class="prefill" d="M% %L% %H%Z" fill="var(--c3)"`+edged, px, py-6, px+5.5, py+4.5, px-5.5)
+	}
+	d.put(`<circle class="asked" cx="%" cy="%" r="5.5" fill="var(--c1)"`+edged, x, y)
+
+	d.roofNames(query, ridge, compute)
+	d.name("batch "+roofline.Number(query[roofline.SlotBatch]), here)
+	if prompt.ok() {
+		d.name("prefill", prompt)
+	}
+	if apart {
+		d.name("expected", later)
+	}
 	d.write("</svg>")
-	return string(*d)
+	return string(d.text)
+}
+
+// extent is the least and the greatest of all places in the plot.
+type extent struct{ low, high Place }
+
+func (e *extent) take(p Place) {
+	if !p.ok() || math.IsInf(p.Intensity, 0) || math.IsInf(p.Rate, 0) {
+		return
+	}
+	e.low = Place{min(e.low.Intensity, p.Intensity), min(e.low.Rate, p.Rate)}
+	e.high = Place{max(e.high.Intensity, p.Intensity), max(e.high.Rate, p.Rate)}
 }
 
 // frame maps both axes to px; a decade is equally long on both, so that the memory roof
@@ -112,133 +202,226 @@ func newFrame(width int, x0, x1, y0, y1 float64) frame {
 	decades := math.Log10(x1 / x0)
 	f := frame{x0: x0, x1: x1, y0: y0, y1: y1, decade: min((float64(width)-left-right)/decades, decadePx)}
 	if room := (float64(width) - left - right) / f.decade; room > decades { // fill the width
-		f.x1 = x0 * math.Pow(10, min(room, decades+spareDecades))
+		f.x1 = x0 * math.Exp(min(room, decades+spareDecades)*math.Ln10)
 	}
 	f.height = top + bottom + math.Log10(y1/y0)*f.decade
 	return f
 }
 
-func (f frame) x(v float64) float64 { return left + math.Log10(v/f.x0)*f.decade }
-func (f frame) y(v float64) float64 { return f.height - bottom - math.Log10(v/f.y0)*f.decade }
+//go:noinline
+func (f *frame) x(v float64) float64 { return left + math.Log10(v/f.x0)*f.decade }
 
-// decades are the first and the last whole power of ten from a figure to another. One that
-// an end falls on is in it, though natively and in a browser logarithms may differ in their
-// last digit.
-func decades(from, to float64) (first, last float64) {
-	const slack = 1e-9
-	return math.Ceil(math.Log10(from) - slack), math.Floor(math.Log10(to) + slack)
+//go:noinline
+func (f *frame) y(v float64) float64 { return f.height - bottom - math.Log10(v/f.y0)*f.decade }
+
+func (f *frame) end() float64 { return f.x(f.x1) }
+
+// What is called for each coordinate or piece of text is kept from being copied to each
+// place: in the module that is a seventh of the drawing's size.
+
+// drawing builds the element's text, and knows where labels stand.
+type drawing struct {
+	frame
+	text  []byte
+	taken []box
 }
 
-// drawing builds the element's text.
-type drawing []byte
+// box is what a label covers, in px.
+type box struct{ x0, y0, x1, y1 float64 }
 
-func (d *drawing) write(s string) { *d = append(*d, s...) }
+//go:noinline
+func (d *drawing) write(s string) { d.text = append(d.text, s...) }
 
-func (d *drawing) open(f frame, width int, label string) {
+// put writes markup with each % replaced by the next coordinate.
+func (d *drawing) put(markup string, at ...float64) {
+	for i := 0; i < len(markup); i++ {
+		if markup[i] == '%' && len(at) > 0 {
+			d.text = strconv.AppendFloat(d.text, math.Round(at[0]*10)/10, 'f', -1, 64)
+			at = at[1:]
+			continue
+		}
+		d.text = append(d.text, markup[i])
+	}
+}
+
+// edged ends a mark's markup.
+const edged = ` stroke="var(--bg)" stroke-width="1.2"/>`
+
+func (d *drawing) open(width int, label string) {
 	class := "narrow"
 	if width > Narrow {
 		class = "wide"
 	}
-	w, h := strconv.Itoa(width), px(f.height)
-	d.tag("svg", "xmlns", "http://www.w3.org/2000/svg", "class", class, "width", w, "height", h,
-		"viewBox", "0 0 "+w+" "+h, "role", "img", "aria-label", label)
-	d.write(">")
+	w := float64(width)
+	d.put(`<svg xmlns="http://www.w3.org/2000/svg" class="`+class+`" width="%" height="%" viewBox="0 0 % %" role="img" aria-label="`, w, d.height, w, d.height)
+	d.say(label)
+	d.write(`">`)
 }
 
 // axes draws grid lines and numbers at whole decades, and the axes' names at their ends.
-func (d *drawing) axes(f frame) {
-	floor, end := f.height-bottom, left+math.Log10(f.x1/f.x0)*f.decade
-	for e, last := decades(f.y0, f.y1); e <= last; e++ {
-		y := px(f.y(math.Pow(10, e)))
-		d.el("path", "d", "M"+px(left)+" "+y+"H"+px(end), "stroke", "var(--grid)")
-		d.text(roofline.Number(math.Pow(10, e)/1e12), "x", px(left-6), "y", y, "dy", "4", "text-anchor", "end")
+func (d *drawing) axes() {
+	floor, end := d.height-bottom, d.end()
+	for e := math.Ceil(math.Log10(d.y0)); pow10(e) <= d.y1; e++ {
+		y := d.y(pow10(e))
+		d.put(`<path d="M% %H%" stroke="var(--grid)"/>`, left, y, end)
+		d.put(`<text x="%" y="%" dy="4" text-anchor="end" font-size="12">`, left-6, y)
+		d.write(roofline.Number(pow10(e)/1e12) + "</text>")
 	}
 	taken := math.Inf(-1) // by the last number
-	for e, last := decades(f.x0, f.x1); e <= last; e++ {
-		number := roofline.Number(math.Pow(10, e))
+	for e := math.Ceil(math.Log10(d.x0)); pow10(e) <= d.x1; e++ {
+		number := roofline.Number(pow10(e))
 		half := tickPx * float64(len(number)) / 2
-		x := min(f.x(math.Pow(10, e)), end+right-half)
+		x := min(d.x(pow10(e)), end+right-half)
 		if x-half < taken {
 			continue
 		}
 		taken = x + half + 8
-		d.text(number, "x", px(x), "y", px(floor+16), "text-anchor", "middle")
+		d.put(`<text x="%" y="%" text-anchor="middle" font-size="12">`, x, floor+16)
+		d.write(number + "</text>")
 	}
-	d.el("path", "d", "M"+px(left)+" "+px(floor)+"H"+px(end), "stroke", "var(--edge)")
-	d.text("↑ TFLOP/s, log", "x", "0", "y", "12", "fill", "var(--ink)", "font-weight", "600")
-	d.text("FLOP per byte read, log →", "x", px(end), "y", px(f.height-4), "text-anchor", "end", "fill", "var(--ink)", "font-weight", "600")
+	d.put(`<path d="M% %H%" stroke="var(--edge)"/>`, left, floor, end)
+	d.put(`<text x="0" y="12"` + strong + `>↑ TFLOP/s per device, log</text>`)
+	d.put(`<text x="%" y="%" text-anchor="end"`+strong+`>FLOP per byte read, log →</text>`, end, d.height-4)
 }
 
-// labels name the step asked for, the ridge and both roofs, each where it is clear of
-// the others: the arithmetic roof's above its right end, the ridge's and the memory
-// roof's left of the slope, the step's right of it.
-func (d *drawing) labels(f frame, here place, batch float64, ridge place, bandwidth float64, compute string) {
-	x, y := f.x(here.intensity), f.y(here.rate)
-	name := "batch " + roofline.Number(batch)
-	d.label(name, x+10, y+18, f)
-	knee := roofline.Number(math.Round(ridge.intensity)) + " FLOP/B"
-	kx, ky := f.x(ridge.intensity), f.y(ridge.rate)
-	if kneeX := kx - labelPx*float64(len(knee)) - 10; kneeX >= left { // above the slope nothing else stands
-		d.label(knee, kneeX, ky+6, f)
+// strong text is the axes' names and the direct labels.
+const strong = ` fill="var(--ink)" font-weight="600" font-size="12"`
+
+// roofs draws memory's roof up to the ridge and the arithmetic peak beyond it, and the
+// lower peak of what computes in 16 bits. Where no peak is published memory's goes on.
+func (d *drawing) roofs(query []float64, ridge Place) {
+	bandwidth := query[roofline.SlotBandwidth]
+	start := Place{d.x0, bandwidth * d.x0}
+	if start.Rate < d.y0 { // the slope enters through the floor
+		start = Place{d.y0 / bandwidth, d.y0}
 	}
+	top := ridge
+	if !ridge.ok() {
+		last := min(d.x1, d.y1/bandwidth)
+		top = Place{last, bandwidth * last}
+	}
+	d.put(`<path class="hard" fill="none" stroke="var(--ink)" stroke-width="2.5" d="M% %L% %`, d.x(start.Intensity), d.y(start.Rate), d.x(top.Intensity), d.y(top.Rate))
+	if ridge.ok() {
+		d.put("H%", d.end())
+	}
+	d.write(`"/>`)
+	if plain := query[roofline.SlotPeakPlain]; d.lower(plain, ridge) {
+		d.put(`<path d="M% %H%" fill="none" stroke="var(--edge)" stroke-width="1.3"/>`, d.x(plain/bandwidth), d.y(plain), d.end())
+	}
+}
+
+// lower says whether a second peak stands far enough below the first to be named apart.
+func (d *drawing) lower(plain float64, ridge Place) bool {
+	name := lettersPx("16-bit 1,000 TFLOP/s") + 16
+	return ridge.ok() && plain < ridge.Rate && d.y(plain)-d.y(ridge.Rate) >= 2*linePx && d.end()-d.x(ridge.Intensity) > name
+}
+
+// row draws a measured row as a square.
+func (d *drawing) row(i int, r Row) {
+	if !r.ok() {
+		return
+	}
+	half, fill := 3.0, `var(--rest)"`
+	switch r.Kind {
+	case RowAlike:
+		half, fill = 4, `var(--c2)"`
+	case RowAbove:
+		half, fill = 4, `var(--bad)"`
+	}
+	d.put(`<path data-row="%" data-cell="%" transform="translate(% %)" d="M% %h%v%h%Z" fill="`+fill+edged,
+		float64(i), r.Kind, d.x(r.Intensity), d.y(r.Rate), -half, -half, 2*half, 2*half, -2*half)
+}
+
+// roofNames name the ridge and the roofs, each where it is clear of the others: the
+// arithmetic roof's above its right end, the ridge's and the memory roof's left of the
+// slope.
+func (d *drawing) roofNames(query []float64, ridge Place, compute string) {
+	bandwidth := query[roofline.SlotBandwidth]
+	slope := roofline.Number(bandwidth/1e9) + " GB/s"
+	if !ridge.ok() {
+		mid := math.Sqrt(max(d.x0, d.y0/bandwidth) * min(d.x1, d.y1/bandwidth))
+		d.label(slope, d.x(mid)-lettersPx(slope)-8, d.y(mid*bandwidth)-6)
+		return
+	}
+	kx, ky := d.x(ridge.Intensity), d.y(ridge.Rate)
 	if compute != "" {
 		compute += " "
 	}
-	d.text(compute+roofline.Number(math.Round(ridge.rate/1e12))+" TFLOP/s", "class", "peak", "x", px(left+math.Log10(f.x1/f.x0)*f.decade), "y", px(ky-8),
-		"text-anchor", "end", "fill", "var(--ink)", "font-weight", "600")
-	if slope := roofline.Number(bandwidth/1e9) + " GB/s"; kx-left > labelPx*float64(len(slope))+60 {
-		mid := math.Sqrt(max(f.x0, f.y0/bandwidth) * ridge.intensity)
-		lx, ly := f.x(mid)-labelPx*float64(len(slope))-8, f.y(mid*bandwidth)-6
-		if lx >= left {
-			d.label(slope, lx, ly, f)
+	peak := roofline.Number(math.Round(ridge.Rate/1e12)) + " TFLOP/s"
+	d.taken = append(d.taken, box{d.end() - lettersPx(peak) - 5*labelPx, ky - 20, d.end(), ky - 6}) // with room for a type
+	d.put(`<text class="peak" x="%" y="%" text-anchor="end"`+strong+`>`, d.end(), ky-8)
+	d.say(compute + peak)
+	d.write("</text>")
+	if plain := query[roofline.SlotPeakPlain]; d.lower(plain, ridge) {
+		name := "16-bit " + roofline.Number(math.Round(plain/1e12)) + " TFLOP/s"
+		d.label(name, d.end()-lettersPx(name), d.y(plain)-5)
+	}
+	if knee := roofline.Number(math.Round(ridge.Intensity)) + " FLOP/B"; kx-lettersPx(knee)-10 >= left { // above the slope nothing else stands
+		d.label(knee, kx-lettersPx(knee)-10, ky+6)
+	}
+	if kx-left > lettersPx(slope)+60 {
+		mid := math.Sqrt(max(d.x0, d.y0/bandwidth) * ridge.Intensity)
+		if x := d.x(mid) - lettersPx(slope) - 8; x >= left {
+			d.label(slope, x, d.y(mid*bandwidth)-6)
 		}
 	}
 }
 
-// label writes a direct label in ink with a halo, kept inside the plot.
-func (d *drawing) label(s string, x, y float64, f frame) {
-	x = max(left, min(x, left+math.Log10(f.x1/f.x0)*f.decade-labelPx*float64(len(s))))
-	d.text(s, "x", px(x), "y", px(min(y, f.height-bottom-4)), "fill", "var(--ink)", "font-weight", "600",
-		"paint-order", "stroke", "stroke", "var(--bg)", "stroke-width", "4", "stroke-linejoin", "round")
-}
+func lettersPx(s string) float64 { return labelPx * float64(len(s)) }
 
-func (d *drawing) text(body string, attrs ...string) {
-	d.tag("text", append(attrs, "font-size", "12")...)
-	d.write(">" + escape(body) + "</text>")
-}
-
-func (d *drawing) el(name string, attrs ...string) {
-	d.tag(name, attrs...)
-	d.write("/>")
-}
-
-// tag opens an element; attrs are name, value pairs.
-func (d *drawing) tag(name string, attrs ...string) {
-	d.write("<" + name)
-	for i := 0; i < len(attrs); i += 2 {
-		d.write(" " + attrs[i] + `="` + escape(attrs[i+1]) + `"`)
+// name writes a mark's name beside it, where no other name stands; a name without such a
+// place is left out, since the table below has it too.
+func (d *drawing) name(s string, p Place) {
+	x, y := d.x(p.Intensity), d.y(p.Rate)
+	for _, at := range [][2]float64{{x + 10, y + 18}, {x + 11, y + 4}, {x - lettersPx(s) - 11, y + 18}, {x - lettersPx(s)/2, y + 22}, {x - lettersPx(s) - 11, y - 8}, {x + 10, y - 8}} {
+		if at[0] >= left && at[0]+lettersPx(s) <= d.end() && at[1] <= d.height-bottom-4 && d.label(s, at[0], at[1]) {
+			return
+		}
 	}
 }
 
-// escape makes text safe in an element's content and in a quoted attribute.
-func escape(s string) string {
-	safe := ""
-	for _, r := range s {
-		switch r {
+// label writes a direct label in ink with a halo, unless another stands there.
+func (d *drawing) label(s string, x, y float64) bool {
+	b := box{x - 4, y - 12, x + lettersPx(s) + 4, y + 3}
+	for _, t := range d.taken {
+		if b.x0 < t.x1 && t.x0 < b.x1 && b.y0 < t.y1 && t.y0 < b.y1 {
+			return false
+		}
+	}
+	d.taken = append(d.taken, b)
+	d.put(`<text x="%" y="%" paint-order="stroke" stroke="var(--bg)" stroke-width="4" stroke-linejoin="round"`+strong+`>`, x, y)
+	d.write(s + "</text>")
+	return true
+}
+
+// pow10 is a whole power of ten; math.Pow would cost the module more than the loop.
+//
+//go:noinline
+func pow10(e float64) float64 {
+	v := 1.0
+	for ; e > 0; e-- {
+		v *= 10
+	}
+	for ; e < 0; e++ {
+		v /= 10
+	}
+	return v
+}
+
+// say writes text that is safe in an element's content and in a quoted attribute.
+func (d *drawing) say(s string) {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
 		case '&':
-			safe += "&amp;"
+			d.write("&amp;")
 		case '<':
-			safe += "&lt;"
+			d.write("&lt;")
 		case '>':
-			safe += "&gt;"
+			d.write("&gt;")
 		case '"':
-			safe += "&quot;"
+			d.write("&quot;")
 		default:
-			safe += string(r)
+			d.text = append(d.text, s[i])
 		}
 	}
-	return safe
 }
-
-// px writes a coordinate with at most one decimal.
-func px(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }

@@ -60,7 +60,7 @@ func number(t *testing.T, s string) float64 {
 func TestDrawStaysInside(t *testing.T) {
 	for _, q := range [][2]int64{{1, 0}, {32, 2048}, {100_000, 0}, {7, 131_072}} {
 		for _, width := range []int{Narrow, Wide} {
-			all := elements(t, Draw(query(t, q[0], q[1]), width, `a "label" & more`, "bf16"))
+			all := elements(t, Draw(query(t, q[0], q[1]), width, `a "label" & more`, "bf16", nil))
 			svg := all["svg"][0]
 			if svg["aria-label"] != `a "label" & more` || svg["width"] != strconv.Itoa(width) {
 				t.Errorf("the element is %v", svg)
@@ -80,10 +80,10 @@ func TestDrawStaysInside(t *testing.T) {
 	}
 	unknown := query(t, 1, 0)
 	unknown[roofline.SlotBandwidth] = math.NaN()
-	if got := Draw(unknown, Wide, "", ""); got != "" {
+	if got := Draw(unknown, Wide, "", "", nil); got != "" {
 		t.Errorf("without a bandwidth it draws %s", got)
 	}
-	if got := Draw(unknown[:3], Wide, "", ""); got != "" {
+	if got := Draw(unknown[:3], Wide, "", "", nil); got != "" {
 		t.Errorf("of half a query it draws %s", got)
 	}
 }
@@ -91,7 +91,7 @@ func TestDrawStaysInside(t *testing.T) {
 // The memory roof rises at 45°, and a step that memory binds stands on it: doubling the
 // batch moves it right and up by the same length.
 func TestMemoryRoofRisesAt45Degrees(t *testing.T) {
-	marks := elements(t, Draw(query(t, 1, 0), Wide, "", ""))["circle"]
+	marks := elements(t, Draw(query(t, 1, 0), Wide, "", "", nil))["circle"]
 	for i := 1; i < 6; i++ {
 		dx := number(t, marks[i]["cx"]) - number(t, marks[i-1]["cx"])
 		dy := number(t, marks[i-1]["cy"]) - number(t, marks[i]["cy"])
@@ -107,7 +107,7 @@ func TestRoofsAreNamed(t *testing.T) {
 	const digit = 7.632 // px of one in DejaVu Sans at 12 px
 	for _, q := range [][2]int64{{32, 2048}, {200_000, 1}} {
 		for _, width := range []int{Narrow, Wide} {
-			drawing := Draw(query(t, q[0], q[1]), width, "", "bf16")
+			drawing := Draw(query(t, q[0], q[1]), width, "", "bf16", nil)
 			for _, want := range []string{">bf16 989 TFLOP/s<", ">295 FLOP/B<"} {
 				if !strings.Contains(drawing, want) {
 					t.Errorf("batch %d, %d px: no %s", q[0], width, want)

@@ -1,0 +1,95 @@
+package render
+
+import (
+	"math"
+
+	"rowproof/internal/render/format"
+	"rowproof/internal/render/halves"
+	"rowproof/internal/roofline"
+)
+
+// everywhere is the question on every device, each time on the fewest devices that hold
+// the model and the caches, sharing each matrix.
+type everywhere struct {
+	Lines   []deviceLine
+	Reasons []dash
+}
+
+type deviceLine struct {
+	ID, Name                    string
+	Devices                     tableFigure
+	Each, All, Expected, PerOne tableFigure // tok/s
+	Binding                     string
+	Current                     bool
+}
+
+// heldBy is the fewest devices that hold the question, and its answer there; 0 where as
+// many as a model can be shared among do not.
+func heldBy(m *roofline.Model, t *roofline.Target, layouts []halves.Layout, q question) (n int64, out []float64) {
+	for _, l := range layouts {
+		if l[1] != 1 || l[2] != 1 || l[3] != 0 {
+			continue
+		}
+		in := roofline.Pack(q.query(m, t))
+		in[roofline.SlotTP] = float64(l[0])
+		out = roofline.CeilingPacked(in)
+		if out[roofline.OutFits] == 1 || math.IsNaN(out[roofline.OutFits]) {
+			return l[0], out
+		}
+	}
+	return 0, out
+}
+
+// newEverywhere works the question out. The page's script does the same for others.
+func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roofline.Target, q question) everywhere {
+	var v everywhere
+	type result struct {
+		n   int64
+		out []float64
+	}
+	results := map[string]result{}
+	columns := map[int][]float64{}
+	for id, t := range targets {
+		n, out := heldBy(m, t, half.Layouts, q)
+		results[id] = result{n, out}
+		if n > 0 && out[roofline.OutBinding] != roofline.BindingNone {
+			hard := out[roofline.OutDecodeTokPerSecHard]
+			for i, f := range []float64{hard / float64(q.Batch), hard, out[roofline.OutDecodeTokPerSecExpected], hard / float64(n)} {
+				columns[i] = append(columns[i], f)
+			}
+		}
+	}
+	var why letters
+	most := half.Layouts[len(half.Layouts)-1][0]
+	for _, g := range grouped(targets, q.Target, func(t *roofline.Target) (string, string) { return t.Vendor, t.Name }) {
+		for _, o := range g.Options {
+			r := results[o.Value]
+			line := deviceLine{ID: o.Value, Name: o.Text, Current: o.Selected}
+			figures := []*tableFigure{&line.Each, &line.All, &line.Expected, &line.PerOne}
+			switch {
+			case r.n == 0:
+				line.Devices.Dash = why.dash("does not fit on " + format.Count(most) + " devices")
+			default:
+				line.Devices = tableFigure{Figure: format.Count(r.n), Exact: format.Exact(float64(r.n))}
+			}
+			if r.n == 0 || r.out[roofline.OutBinding] == roofline.BindingNone {
+				for _, f := range figures {
+					f.Dash = line.Devices.Dash
+					if f.Dash == nil {
+						f.Dash = why.dash("not computable: a figure of the device is not published")
+					}
+				}
+				v.Lines = append(v.Lines, line)
+				continue
+			}
+			hard := r.out[roofline.OutDecodeTokPerSecHard]
+			for i, value := range []float64{hard / float64(q.Batch), hard, r.out[roofline.OutDecodeTokPerSecExpected], hard / float64(r.n)} {
+				*figures[i] = tableFigure{Figure: format.NewColumn("tok/s", columns[i]).Figure(value), Exact: format.Exact(value)}
+			}
+			line.Binding = roofline.BindingName(r.out[roofline.OutBinding])
+			v.Lines = append(v.Lines, line)
+		}
+	}
+	v.Reasons = why.Reasons()
+	return v
+}

@@ -1,0 +1,73 @@
+// A reader's own config.json, dropped on the page or chosen: read here by the full module,
+// which loads for it alone. Nothing is uploaded.
+import type { FullExports } from "../../wasm/full/full";
+import { reactor } from "../js/reactor";
+import type { Model } from "./data";
+
+/** What the full module answers of a file. */
+interface Answer {
+  model: Model | null;
+  problems: { where: string; text: string }[];
+}
+
+let loading: Promise<FullExports> | undefined;
+
+/** Reads the model that a file describes; rejects with the reason when the module does not load. */
+async function read(file: File, box: HTMLElement): Promise<Answer> {
+  loading ??= reactor<FullExports>(box.dataset["full"] ?? "", box.dataset["integrity"] ?? "");
+  let go: FullExports;
+  try {
+    go = await loading;
+  } catch (reason) {
+    loading = undefined; // the next file tries again
+    throw reason;
+  }
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const at = go.file(bytes.length);
+  if (at === 0) return { model: null, problems: [{ where: "", text: "is above 64 MiB; a config.json is a few kilobytes" }] };
+  new Uint8Array(go.memory.buffer, at, bytes.length).set(bytes);
+  const n = go.config();
+  return JSON.parse(new TextDecoder().decode(new Uint8Array(go.memory.buffer, go.text(), n))) as Answer;
+}
+
+/** Takes files that are dropped anywhere on the page, or chosen in input. */
+export function configs(box: HTMLElement, taken: (model: Model) => void): void {
+  const input = box.querySelector<HTMLInputElement>("#config");
+  const zone = box.querySelector<HTMLElement>("#drop");
+  const problem = box.querySelector<HTMLElement>("#config-problem");
+  if (!input || !zone || !problem) return;
+
+  const take = async (file: File) => {
+    const say = (...lines: string[]) => problem.replaceChildren(...lines.map((line) => Object.assign(document.createElement("p"), { textContent: line })));
+    say();
+    zone.setAttribute("aria-busy", "true");
+    try {
+      const { model, problems } = await read(file, box);
+      if (model) taken({ ...model, name: model.name || file.name });
+      else say(`${file.name} was not taken; what stood here stays:`, ...problems.map((p) => (p.where ? `${p.where} ${p.text}` : p.text)));
+    } catch (reason) {
+      say(`${file.name} cannot be read: the module did not load (${reason instanceof Error ? reason.message : String(reason)}).`);
+    } finally {
+      zone.removeAttribute("aria-busy");
+    }
+  };
+  input.addEventListener("change", () => {
+    const file = input.files?.[0];
+    if (file) void take(file);
+    input.value = ""; // the same file may be chosen again
+  });
+  const carries = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
+  document.addEventListener("dragover", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    zone.classList.add("over");
+  });
+  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) zone.classList.remove("over"); });
+  document.addEventListener("drop", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    zone.classList.remove("over");
+    const file = event.dataTransfer?.files[0];
+    if (file) void take(file);
+  });
+}

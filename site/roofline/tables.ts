@@ -1,0 +1,144 @@
+// The calculator's tables: figures, parts of a step, measured rows, every device.
+import { count, decimals, fixed, prose } from "../js/format";
+import type { Lean } from "../js/lean";
+import { make } from "../js/make";
+import { again } from "../js/sort";
+import { pack, type Data, type Question, type Row } from "./data";
+import { own } from "./form";
+
+function element<T extends Element = HTMLElement>(selector: string): T {
+  const e = document.querySelector<T>(selector);
+  if (!e) throw new Error(`the page has no ${selector}`);
+  return e;
+}
+
+/** Writes each figure of the question and of its answer. */
+export function figures(packed: number[], out: number[]): void {
+  const slot = (place: string | undefined) => {
+    const [from, index] = (place ?? "").split(" ");
+    return (from === "in" ? packed : out)[Number(index)] ?? NaN;
+  };
+  for (const cell of document.querySelectorAll<HTMLElement>("[data-figure]")) {
+    const value = slot(cell.dataset["figure"]);
+    cell.textContent = Number.isNaN(value) ? "—" : prose(value / Number(cell.dataset["scale"]));
+  }
+  for (const cell of document.querySelectorAll<HTMLElement>("[data-exact]")) {
+    const value = slot(cell.dataset["exact"]);
+    cell.textContent = Number.isNaN(value) ? "not known" : String(value);
+  }
+}
+
+/** Writes what a step reads and computes, part by part. */
+export function parts(out: number[], data: Data): void {
+  for (const table of document.querySelectorAll<HTMLTableElement>("table.parts")) {
+    const rows = [...table.querySelectorAll<HTMLTableRowElement>("[data-part]")];
+    const value = (row: HTMLElement) => out[Number(row.dataset["part"])] ?? NaN;
+    const apart = (row: HTMLElement) => Number(row.dataset["part"]) === data.out["apart"];
+    const whole = rows.reduce((sum, row) => sum + (apart(row) ? 0 : value(row)), 0);
+    const longest = Math.max(...rows.map((row) => value(row)));
+    for (const row of rows) {
+      const v = value(row);
+      row.hidden = !(v > 0);
+      const [, figure, bar, share] = row.cells;
+      if (figure) figure.textContent = Number.isNaN(v) ? "—" : prose(v / Number(table.dataset["scale"]));
+      bar?.querySelector("rect")?.setAttribute("width", `${Number.isNaN(v) ? 0 : Math.round((v / longest) * 1000) / 10}%`);
+      if (share) share.textContent = apart(row) || Number.isNaN(v) ? "" : percent(v / whole);
+    }
+  }
+}
+
+function percent(share: number): string {
+  const p = share * 100;
+  return `${fixed(p, p >= 95 && p <= 105 ? 1 : 0)}%`;
+}
+
+/** Lists the rows measured of the question's model on its device. */
+export function measured(q: Question, rows: Row[]): void {
+  element("#measured-what").textContent = `${q.model.name} on ${q.target.name}`;
+  element("#measured-none").hidden = rows.length > 0;
+  element("#measured-table").hidden = rows.length === 0;
+  const n = (text: string) => make("td", { className: "n" }, text);
+  element("#measured-rows").replaceChildren(...rows.map((r) => make("tr", {},
+    make("th", { scope: "row" }, make("a", { href: r.address }, r.load)),
+    make("td", {}, r.name), make("td", {}, r.types), make("td", {}, r.on), n(r.batch), n(r.context), n(r.step), n(r.hard),
+    make("td", { className: r.above ? "n bad" : "n" }, r.above ? `${r.share} ↑` : r.share))));
+}
+
+interface Held {
+  devices: number; // 0: on none of those that the model can be shared among
+  figures: number[]; // tok/s of each sequence, of all, expected of all, of one device
+  binding: string;
+}
+
+// heldBy answers the question on the fewest devices that hold it.
+function heldBy(q: Question, data: Data, module: Lean): Held {
+  let held: Held = { devices: 0, figures: [], binding: "" };
+  for (const layout of q.model.layouts) {
+    const [tp = 1, pp, dp, ep] = layout.split(".").map(Number);
+    if (pp !== 1 || dp !== 1 || ep !== 0) continue;
+    const out = module.ceiling(pack({ ...q, layout: [tp, 1, 1, 0] }, data));
+    const get = (name: string) => out[data.out[name] ?? -1] ?? NaN;
+    if (get("fits") === 0) continue;
+    const hard = get("hard");
+    held = { devices: tp, figures: [hard / (q.numbers["batch"] ?? 1), hard, get("expected"), hard / tp], binding: data.bindings[get("binding")] ?? "" };
+    break;
+  }
+  return held;
+}
+
+/** Asks the question of every device; choose is called with the one that a reader presses. */
+export function everywhere(q: Question, data: Data, module: Lean, choose: (id: string) => void): void {
+  const table = element<HTMLTableElement>("#everywhere");
+  const body = table.tBodies[0];
+  if (!body) return;
+  element("#everywhere-what").textContent = q.model.name;
+  let mine = body.querySelector<HTMLTableRowElement>(`[data-device="${own}"]`);
+  if (q.targetID === own && !mine) {
+    mine = make("tr", {}, make("th", { scope: "row" }, "Your device"), ...Array.from({ length: 6 }, (_, i) => make("td", { className: i < 5 ? "n" : "" })));
+    mine.dataset["device"] = own;
+    body.prepend(mine);
+  } else if (q.targetID !== own) {
+    mine?.remove();
+  }
+  const lines = [...body.rows].map((row) => {
+    const id = row.dataset["device"] ?? "";
+    const target = id === own ? q.target : data.targets[id];
+    return { row, id, held: target ? heldBy({ ...q, target }, data, module) : undefined };
+  });
+  const places = [0, 1, 2, 3].map((i) => decimals(lines.flatMap(({ held }) => (held?.binding ? [held.figures[i] ?? NaN] : []))));
+  const most = Math.max(...q.model.layouts.map((l) => Number(l.split(".")[0])));
+  const reasons = new Set<string>();
+  for (const { row, id, held } of lines) {
+    const [name, ...cells] = row.cells;
+    if (!name || !held) continue;
+    if (id !== own && !name.querySelector("button")) {
+      const button = make("button", { type: "button", className: "pick" }, name.textContent ?? "");
+      button.addEventListener("click", () => choose(id));
+      name.replaceChildren(button);
+    }
+    const current = id === q.targetID;
+    row.classList.toggle("current", current);
+    name.querySelector("button")?.setAttribute("aria-pressed", String(current));
+    const why = held.devices === 0 ? `does not fit on ${count(most)} devices` : held.binding ? "" : "not computable: a figure of the device is not published";
+    if (why) reasons.add(why);
+    const values = [held.devices || NaN, ...[0, 1, 2, 3].map((i) => (held.binding ? held.figures[i] ?? NaN : NaN))];
+    values.forEach((v, i) => {
+      const cell = cells[i];
+      if (!cell) return;
+      if (Number.isNaN(v)) {
+        delete cell.dataset["value"];
+        const sign = make("span", {}, "—", make("sup", {}, "c"));
+        sign.setAttribute("aria-hidden", "true");
+        cell.replaceChildren(make("span", { className: "none" }, sign, make("span", { className: "vh" }, why)));
+        return;
+      }
+      cell.dataset["value"] = String(v);
+      cell.textContent = i === 0 ? count(v) : fixed(v, places[i - 1] ?? 0);
+    });
+    if (cells[5]) cells[5].textContent = held.binding;
+  }
+  const note = element("#everywhere-reasons");
+  const all = [...reasons].join("; ");
+  note.replaceChildren(...(all ? [make("sup", {}, "c"), `\u00a0${all[0]?.toUpperCase()}${all.slice(1)}.`] : []));
+  again(table);
+}
