@@ -331,6 +331,9 @@ var figures = map[string]map[string]func(x *example) float64{
 		"H":  func(x *example) float64 { return x.answer().DecodeStepMS.Hard / 1e3 },
 		"He": func(x *example) float64 { return x.answer().DecodeStepMS.Expected / 1e3 },
 		"Tl": func(x *example) float64 { return x.answer().Parts.CommunicationMS / 1e3 },
+		"Fp": func(x *example) float64 { return x.bound(roofline.OutPrefillFLOPs, asIs) },
+		"Ph": func(x *example) float64 { return x.answer().PrefillMS.Hard / 1e3 },
+		"Pe": func(x *example) float64 { return x.answer().PrefillMS.Expected / 1e3 },
 	},
 }
 

@@ -302,6 +302,9 @@ func printed(v float64, like string) string {
 		v /= units[unit]
 		unit = " " + unit
 	}
+	if stated, err := strconv.ParseFloat(strings.ReplaceAll(digits, ",", ""), 64); err == nil && stated == v {
+		return like
+	}
 	// A fraction that is written out is held to its last digit.
 	if _, fraction, _ := strings.Cut(digits, "."); len(fraction) >= 4 {
 		return strconv.FormatFloat(v, 'f', len(fraction), 64) + unit
