@@ -73,6 +73,17 @@ func cohere2(d *decoder) {
 	d.slide(d.types(every(pattern), full, sliding), d.window(4096), a, d.dense(false), 1)
 }
 
+func graniteMoE(d *decoder) {
+	a := d.heads(0)
+	a.QKVBias = d.flagOr("attention_bias", false)
+	a.OutputBias = a.QKVBias
+	f := d.routed(d.count("num_local_experts", mostCount), d.count("num_experts_per_tok", mostCount), d.count("intermediate_size", mostWidth))
+	if d.family == "granitemoeshared" {
+		f.SharedWidth = d.numberOr("shared_intermediate_size", mostWidth, 0)
+	}
+	d.all(a, f, 2)
+}
+
 func dots1(d *decoder) {
 	a := d.heads(0)
 	a.QKNorm = true

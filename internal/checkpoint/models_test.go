@@ -48,6 +48,7 @@ var published = map[string]struct {
 	"nemotron-h-56b":          {56.3, 55.3, "bf16", ""},
 	"qwen3-next-80b-a3b":      {80, 3, "bf16", ""},
 	"lfm2-1.2b":               {1.170340608, 1.170340608, "bf16", ""},
+	"granite-4.0-h-small":     {32, 9, "bf16", ""},
 	"mamba-codestral-7b":      {7.285403648, 7.151185920, "bf16", ""},
 	"llama-3.1-405b":          {405.9, 403.8, "bf16", ""},
 	"llama-4-scout":           {108, 16.1, "bf16", ""}, // the card: 109 with the towers

@@ -5,7 +5,7 @@ package checkpoint
 // here nor read by its model type is refused.
 var neutral = set(
 	// what the file is
-	"_name_or_path", "architectures", "auto_map", "custom_pipelines", "finetuning_task", "language",
+	"_name_or_path", "architectures", "auto_map", "custom_pipelines", "init_method", "finetuning_task", "language",
 	"model_type", "name_or_path", "torch_dtype", "dtype", "transformers_version", "transformers.js_config",
 	"unsloth_fixed", "unsloth_version", "_attn_implementation", "_attn_implementation_autoset",
 	"attn_implementation", "_experts_implementation", "_commit_hash", "use_bfloat16", "torchscript", "ep_size",
@@ -85,8 +85,10 @@ var neutralWhere = map[string][]string{
 	"mlp_bias":            {"false"},
 	"attention_bias":      {"false"},
 	"use_rmsnorm":         {"true"},
-	"use_sliding_window":  {"false"},
-	"tie_word_embeddings": {"false", "true"}, // of a wrapper: read beside its text_config
+
+	"normalization_function": {"rmsnorm"},
+	"use_sliding_window":     {"false"},
+	"tie_word_embeddings":    {"false", "true"}, // of a wrapper: read beside its text_config
 }
 
 func set(keys ...string) map[string]bool {

@@ -245,7 +245,7 @@ var quantizationNeutral = set(
 	"quant_method", "quantization_status", "global_compression_ratio", "producer", "version", "quant_type",
 	"activation_scheme", "is_checkpoint_fp8_serialized", "format", "config_groups", "ignore", "modules_to_not_convert",
 	"ignored_layers", "exclude_modules", "desc_act", "static_groups", "true_sequential", "damp_percent", "damp_auto_increment",
-	"model_name_or_path", "model_file_base_name", "checkpoint_format", "meta", "sym", "backend", "do_fuse",
+	"model_name_or_path", "model_file_base_name", "model_seqlen", "checkpoint_format", "meta", "sym", "backend", "do_fuse",
 	"exllama_config", "fuse_max_seq_len", "modules_to_fuse", "group_size", "pack_dtype", "dequantize", "swizzle_mode",
 	"is_marlin_format", "dataset", "tokenizer", "batch_size", "use_cuda_fp16", "max_input_length", "module_name_preceding_first_block",
 	"block_name_to_quantize", "pad_token_id", "cache_block_outputs", "use_exllama", "disable_exllama", "hyb_act", "quantizer",
