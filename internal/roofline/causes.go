@@ -155,7 +155,7 @@ func (h *Held) prefixCache() []Cause {
 }
 
 // weights tries every format that is read in fewer bytes than the one that is labelled,
-// and that the device computes. What GGUF stores is no format of another engine's file.
+// each of which any device computes, if only in 16 bits. What GGUF stores is no format of another engine's file.
 func (h *Held) weights() []Cause {
 	var tries []variant
 	labelled := h.Decode.Filled().WeightDtype
