@@ -154,8 +154,9 @@ func (h *Held) prefixCache() []Cause {
 	return []Cause{h.try(name, counted+"; with "+itoa(least)+" of "+plural(isl, "prompt token")+" cached", with(least))}
 }
 
-// weights tries every format that is read in fewer bytes than the one that is labelled,
-// each of which any device computes, if only in 16 bits. What GGUF stores is no format of another engine's file.
+// weights tries every format that is read in fewer bytes than the one that is labelled;
+// any device computes each, if only in 16 bits. What GGUF stores is no format of another
+// engine's file.
 func (h *Held) weights() []Cause {
 	var tries []variant
 	labelled := h.Decode.Filled().WeightDtype
