@@ -1,7 +1,7 @@
 // Package checkpoint reads what a checkpoint says of itself, without loading a weight:
 // its config.json, and the headers of its GGUF or safetensors files.
 //
-//	Config(data, name) (*roofline.Model, []Problem)
+//	Config(data, name, beside...) (*roofline.Model, []Problem)
 //	    a Hugging Face config.json: the architecture, the format in which its weights are
 //	    stored, the cache formats
 //	GGUF(name, files...) (*Header, []Problem)

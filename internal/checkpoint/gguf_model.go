@@ -65,7 +65,7 @@ var ggufNeutral = set(
 	"attention.temperature_scale", "expert_weights_scale", "expert_weights_norm", "expert_gating_func",
 	"expert_group_count", "expert_group_used_count", "expert_group_scale", "swiglu_clamp_exp", "swiglu_clamp_shexp",
 	"residual_scale", "embedding_scale", "logit_scale", "tensor_data_layout",
-	"use_parallel_residual", "pooling_type",
+	"use_parallel_residual", "pooling_type", "n_deepstack_layers",
 )
 
 // metadata reads the keys of one architecture.

@@ -101,6 +101,15 @@ func TestPublishedModels(t *testing.T) {
 	}
 }
 
+// A checkpoint whose experts are in 4 bits may leave those of its MTP module in 16.
+func TestMTPLeftAlone(t *testing.T) {
+	for name, want := range map[string]bool{"glm-5.2-nvfp4": true, "glm-5.2-fp8": false} {
+		if got := strings.Contains(model(t, "models/"+name+".json").Sources["weights"], "stay in 16 bits"); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // The catalogue was written by hand from the same files, and comes to the same.
 func TestCatalogueAgrees(t *testing.T) {
 	known, problems := catalog.Load(data.FS)

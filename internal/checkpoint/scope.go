@@ -47,7 +47,8 @@ var renames = []*strings.Replacer{
 	strings.NewReplacer("mlp.", "feed_forward.", "shared_experts", "shared_expert"),
 	strings.NewReplacer("shared_experts", "shared_expert", "in_proj_qkv", "in_proj_qkvz"),
 	strings.NewReplacer("mlp.", "mixer.", "self_attn.", "mixer.", "mamba.", "mixer."),
-	strings.NewReplacer("q_proj", "qkv_proj", "gate_proj", "gate_up_proj", "o_proj", "out_proj", "q_b_proj", "q_proj"),
+	strings.NewReplacer("q_proj", "qkv_proj", "k_proj", "qkv_proj", "v_proj", "qkv_proj", "gate_proj", "gate_up_proj", "up_proj", "gate_up_proj",
+		"o_proj", "out_proj", "q_b_proj", "q_proj"),
 }
 
 // names lists what the matrices of a part of a layer may be called, below the layer: one
@@ -234,6 +235,27 @@ func (d *decoder) readScope(q *object, format string, m *roofline.Model) {
 		}
 	}
 	d.setScope(q, k, format, m, in, out, example)
+	if d.a.MTP != nil && d.leavesMTP(&ignore) {
+		m.Sources["weights"] += "; the modules that predict further tokens stay in 16 bits, of which the format gives a floor"
+	}
+}
+
+// leavesMTP says whether a list leaves out the modules that predict further tokens, which
+// stand after the last layer or by themselves.
+func (d *decoder) leavesMTP(ignore *matcher) bool {
+	l := &d.a.MTP.Layer
+	p := denseFFN
+	if l.FFN.Kind == roofline.MoE {
+		p = routedFFN
+	}
+	for _, below := range names(l, p) {
+		for _, b := range below {
+			if ignore.match([]string{"layers." + itoa(d.depth) + "." + b, "mtp.layers.0." + b}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // targets are the matrices that are quantized, before any is left out.
