@@ -88,13 +88,8 @@ func faults(q Query) []fault {
 			append([]string{"kv_bytes_per_token"}, all...)...)
 	}
 	list = append(list, countFaults(q, all)...)
-	if q.Model == nil || q.Target == nil {
+	if q.Model == nil {
 		return list
-	}
-	if sound {
-		if r := layout(q); r != "" {
-			wrong(r, all...)
-		}
 	}
 	if limit := q.Model.Architecture.MaxContext; limit > 0 {
 		if q.Context > limit {
@@ -102,6 +97,14 @@ func faults(q Query) []fault {
 		}
 		if q.ISL >= 0 && q.OSL >= 0 && q.ISL+q.OSL > limit {
 			wrong("prompt and output of "+itoa(q.ISL+q.OSL)+" tokens: the model ends at "+itoa(limit), "prefill_ms", "serving", "max_concurrency")
+		}
+	}
+	if q.Target == nil {
+		return list
+	}
+	if sound {
+		if r := layout(q); r != "" {
+			wrong(r, all...)
 		}
 	}
 	if _, ok := q.Target.BandwidthGBs.Float(); !ok {
