@@ -111,6 +111,10 @@ func (call *ceilingCall) settle(h *checkpoint.Header, doubts []checkpoint.Proble
 	switch {
 	case q.Model == nil && h.Model != nil && call.model == "" && call.config == "":
 		q.Model = h.Model
+	case q.Model == nil && call.model == "" && call.config == "":
+		for _, p := range h.Doubts {
+			wrong("%s: %s; --model or --config would say it", call.named("weights", call.weights), p)
+		}
 	case q.Model != nil && len(doubts) == 0:
 		m := *q.Model
 		m.Sources = maps.Clone(m.Sources)

@@ -67,8 +67,8 @@ func FuzzGGUF(f *testing.F) {
 			return
 		}
 		sane(t, h, int64(len(data)))
-		if h.Model == nil || h.Model.Params().Total < 0 {
-			t.Errorf("%+v", h.Model)
+		if (h.Model == nil) != (len(h.Doubts) > 0) || h.Model != nil && h.Model.Params().Total < 0 {
+			t.Errorf("%+v with doubts %v", h.Model, h.Doubts)
 		}
 	})
 }

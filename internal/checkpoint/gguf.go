@@ -12,8 +12,10 @@ import (
 )
 
 // GGUF reads the headers of a GGUF file, or of all parts of one that was split, in order.
-// The model that the metadata describe is called name, or what the file calls itself. A
-// file without tensors has a model and no weights: Stored is then empty, and Dtype "".
+// The model that the metadata describe is called name, or what the file calls itself;
+// where they are not understood, the header has Doubts in place of a Model, and its bytes
+// stand. A file without tensors has a model and no weights: Stored is then empty, and
+// Dtype "".
 func GGUF(name string, files ...File) (*Header, []Problem) {
 	p := &problems{}
 	h := &Header{}
@@ -43,12 +45,12 @@ func GGUF(name string, files ...File) (*Header, []Problem) {
 	}
 	h.Stored.From = files[0].Name
 	h.sum(all, p)
-	if len(p.list) == 0 {
-		h.Model = first.model(name, all, h, p)
-	}
 	if len(p.list) > 0 {
 		return nil, p.told()
 	}
+	doubts := &problems{}
+	h.Model = first.model(name, all, h, doubts)
+	h.Doubts = doubts.told()
 	return h, nil
 }
 

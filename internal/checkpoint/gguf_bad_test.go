@@ -82,7 +82,13 @@ func TestBadGGUF(t *testing.T) {
 		"heads below none":  {lfm2With(2, 0, 0xffffffff), "lfm2.attention.head_count_kv: is 4294967295; a whole number of 0 to"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, problems := GGUF("", file("x.gguf", c.data))
+			h, problems := GGUF("", file("x.gguf", c.data))
+			if h != nil {
+				if (len(h.Doubts) == 0) != (h.Model != nil) {
+					t.Errorf("a model %v with doubts %v", h.Model, h.Doubts)
+				}
+				problems = append(problems, h.Doubts...)
+			}
 			if !slices.ContainsFunc(problems, func(p Problem) bool { return strings.HasPrefix(p.String(), c.want) }) {
 				t.Errorf("%v; want among them %q", problems, c.want)
 			}

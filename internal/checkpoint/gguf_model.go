@@ -122,7 +122,9 @@ func (g *gguf) model(name string, all []ggufTensor, h *Header, p *problems) *roo
 		return nil
 	}
 	if d.some {
-		h.compare(m, "the metadata", p)
+		if h.compare(m, "the metadata", p); len(p.list) > 0 {
+			return nil
+		}
 	}
 	return m
 }

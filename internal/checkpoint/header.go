@@ -28,7 +28,8 @@ type Header struct {
 	Dtype  string // the format of most of the layers' weights, for the compute peak; "" where none of ours is like it
 	Types  []Type // of the layers' weights, most first
 
-	Model *roofline.Model // what a GGUF's metadata describe; nil of safetensors
+	Model  *roofline.Model // what a GGUF's metadata describe; nil of safetensors, and with Doubts
+	Doubts []Problem       // what is not understood of those metadata
 
 	head int64 // weights of the head
 }
