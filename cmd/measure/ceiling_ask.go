@@ -169,6 +169,9 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 			problems = append(problems, "--"+f+" with a RECIPE, which states it: want one of the two")
 		}
 	}
+	if m, _ := known.ModelByName(call.recipe); m != nil {
+		return []string{call.recipe + " is a model, not a recipe: want --model " + call.recipe}
+	}
 	r := known.Recipes[call.recipe]
 	if r == nil {
 		return append(problems, noRecipe(known, call.recipe))
