@@ -258,17 +258,25 @@ func (d *drawing) open(width int, label string) {
 	d.write(`">`)
 }
 
+// decades are the first and the last whole power of ten from a figure to another. One that
+// an end falls on is in it, though natively and in a browser logarithms may differ in their
+// last digit.
+func decades(from, to float64) (first, last float64) {
+	const slack = 1e-9
+	return math.Ceil(math.Log10(from) - slack), math.Floor(math.Log10(to) + slack)
+}
+
 // axes draws grid lines and numbers at whole decades, and the axes' names at their ends.
 func (d *drawing) axes() {
 	floor, end := d.height-bottom, d.end()
-	for e := math.Ceil(math.Log10(d.y0)); pow10(e) <= d.y1; e++ {
+	for e, last := decades(d.y0, d.y1); e <= last; e++ {
 		y := d.y(pow10(e))
 		d.put(`<path d="M% %H%" stroke="var(--grid)"/>`, left, y, end)
 		d.put(`<text x="%" y="%" dy="4" text-anchor="end" font-size="12">`, left-6, y)
 		d.write(roofline.Number(pow10(e)/1e12) + "</text>")
 	}
 	taken := math.Inf(-1) // by the last number
-	for e := math.Ceil(math.Log10(d.x0)); pow10(e) <= d.x1; e++ {
+	for e, last := decades(d.x0, d.x1); e <= last; e++ {
 		number := roofline.Number(pow10(e))
 		half := tickPx * float64(len(number)) / 2
 		x := min(d.x(pow10(e)), end+right-half)
