@@ -106,21 +106,9 @@ class Step {
     this.links = 0;
     this.likelyExperts = this.likelyLinks = this.reached = this.routed = 0;
   }
-  expected() {
-    const w = new Step();
-    w.weights = this.weights;
-    w.experts = this.likelyExperts;
-    w.kv = this.kv;
-    w.state = this.state;
-    w.matrix = this.matrix;
-    w.plain = this.plain;
-    w.expertFLOPs = this.expertFLOPs;
-    w.head = this.head;
-    w.attention = this.attention;
-    w.updates = this.updates;
-    w.index = this.index;
-    w.links = this.likelyLinks;
-    return w;
+  choose() {
+    this.experts = this.likelyExperts;
+    this.links = this.likelyLinks;
   }
   bytes() { return this.weights + this.experts + this.kv + this.state; }
   memory(q, devices) { return this.bytes() / (q[BANDWIDTH] * devices); }
@@ -258,19 +246,20 @@ function decode(q, out) {
   out[HEAD_FLOPS] = w.head;
   out[ATTENTION_FLOPS] = w.attention + w.index;
   out[STATE_FLOPS_OUT] = w.updates;
-  let likely = w.expected();
-  out[EXPERT_BYTES_EXPECTED] = likely.experts;
+  out[EXPERT_BYTES_EXPECTED] = w.likelyExperts;
   if (w.routed > 0) out[DISTINCT_EXPECTED] = w.reached / w.routed;
 
   const devices = stage * pp;
   let memory = w.memory(q, devices), compute = w.compute(q, devices), links = w.links / pp;
+  let likely = w;
   if (pp > 1) {
     const alone = stepOf(q, 1, s, false);
     memory = larger(memory, alone.memory(q, stage));
     compute = larger(compute, alone.compute(q, stage));
     links = larger(links, alone.links);
-    likely = stepOf(q, larger(b / pp, 1), s, true).expected();
+    likely = stepOf(q, larger(b / pp, 1), s, true);
   }
+  likely.choose();
   out[MEMORY_MS] = memory * 1e3;
   out[COMPUTE_MS] = compute * 1e3;
   out[COMMUNICATION_MS] = links * 1e3;
@@ -305,15 +294,20 @@ function prefill(q, out) {
   const chunk = q[CHUNK] > 0 ? Math.min(q[CHUNK], fresh) : fresh;
   const passes = Math.ceil(fresh / chunk);
   const w = prompt(q, fresh, chunk, true);
-  const likely = w.expected();
-  let reading = passes * promptMemory(q, likely);
-  const last = fresh - (passes - 1) * chunk;
-  if (last < chunk) reading += promptMemory(q, pass(q, last, last, true).expected()) - promptMemory(q, likely);
   out[PREFILL_FLOPS] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates;
   const hard = greatest(passes * promptMemory(q, w), promptCompute(q, w, q[PP]), w.links / q[PP]);
   const binds = binding;
-  const expected = greatest(reading, promptCompute(q, likely, 1), likely.links);
-  if (Number.isNaN(promptCompute(q, w, 1))) return;
+  const inTurn = promptCompute(q, w, 1);
+  if (Number.isNaN(inTurn)) return;
+  w.choose();
+  let reading = passes * promptMemory(q, w);
+  const last = fresh - (passes - 1) * chunk;
+  if (last < chunk) {
+    const rest = pass(q, last, last, true);
+    rest.choose();
+    reading += promptMemory(q, rest) - promptMemory(q, w);
+  }
+  const expected = greatest(reading, inTurn, w.links);
   out[PREFILL_BINDING] = binds;
   out[PREFILL_HARD] = hard * 1e3;
   out[PREFILL_EXPECTED] = expected * 1e3;
@@ -385,10 +379,9 @@ function requestTimes(q, devices) {
   one.head = w.head / c;
   one.updates = w.updates / c;
   const compute = first.compute(q, devices) + steps * one.compute(q, devices);
-  return {
-    hard: greatest(steps * one.memory(q, devices), compute, 0),
-    expected: greatest(steps * one.expected().memory(q, devices), compute, 0),
-  };
+  const hard = greatest(steps * one.memory(q, devices), compute, 0);
+  one.choose();
+  return { hard, expected: greatest(steps * one.memory(q, devices), compute, 0) };
 }
 
 function servingTPOT(q, rate) {
@@ -397,17 +390,30 @@ function servingTPOT(q, rate) {
   const devices = q[TP] * q[PP] * q[DP];
   const w = stepOf(q, 1, context, false);
   const bandwidth = q[BANDWIDTH] * devices;
-  const once = (w.weights + w.experts) / bandwidth, each = (w.kv + w.state) / bandwidth;
+  const memory = (w.weights + w.experts) / bandwidth, cache = (w.kv + w.state) / bandwidth;
   const compute = w.compute(q, devices), links = w.links / q[PP];
-  let b = 1, t = NaN;
-  for (let i = 0; i < 64; i++) {
-    const step = greatest(once + b * each, b * compute, b * links);
-    const next = (step + draftTime(q, b, devices)) / yielded;
-    if (next === t) break;
-    t = next;
-    b = Math.min(Math.max(rate * t, 1), q[CONCURRENCY]);
+  let draftBytes = 0, draftFLOPs = 0;
+  if (q[MTP_DRAFTS] === 1) {
+    draftBytes = q[GAMMA] * q[DRAFT_BYTES] / bandwidth;
+    draftFLOPs = 2 * q[GAMMA] * q[DRAFT_PARAMS] / (q[PEAK_LAYERS] * devices);
   }
-  return t;
+  const tokens = rate / yielded;
+  let b = 1;
+  const meet = (once, each) => {
+    const grows = 1 - tokens * each;
+    const meets = tokens * once / grows;
+    if (grows <= 0) b = q[CONCURRENCY];
+    else if (meets > b) b = meets;
+  };
+  meet(memory + draftBytes, cache);
+  meet(memory, cache + draftFLOPs);
+  meet(draftBytes, compute);
+  meet(0, compute + draftFLOPs);
+  meet(draftBytes, links);
+  meet(0, links + draftFLOPs);
+  b = known0(1, q[CONCURRENCY] < b ? q[CONCURRENCY] : b);
+  const step = greatest(memory + cache * b, compute * b, links * b);
+  return (step + known0(draftBytes, draftFLOPs * b)) / yielded;
 }
 
 function room(q, out) {
@@ -415,12 +421,14 @@ function room(q, out) {
   let weights = q[DP] * q[RESIDENT] + q[RESIDENT_EXPERTS];
   if (q[MTP_DRAFTS] === 1) weights += q[DRAFT_RESIDENT];
   out[RESIDENT_BYTES] = weights;
-  const need = weights + inCopies(q, q[BATCH], Math.ceil) * held(q, q[CONTEXT]);
+  let each = held(q, q[CONTEXT]);
+  const need = weights + inCopies(q, q[BATCH], Math.ceil) * each;
   if (Number.isNaN(memory) || Number.isNaN(need)) return;
   out[FITS] = need <= memory ? 1 : 0;
-  const length = q[CONTEXT] > 0 ? q[CONTEXT] : q[ISL] + q[OSL];
-  if (length <= 0) return;
-  const each = held(q, length);
+  if (q[CONTEXT] === 0) {
+    if (q[ISL] + q[OSL] === 0) return;
+    each = held(q, q[ISL] + q[OSL]);
+  }
   if (!(each > 0)) return;
   let n = Math.min(Math.max(inCopies(q, Math.floor((memory - weights) / each), Math.floor), 0), most);
   while (n > 0 && weights + n * each > memory) n -= q[DP];

@@ -19,13 +19,18 @@ func CeilingPacked(in []float64) []float64 {
 	return out
 }
 
-// CeilingInto is CeilingPacked into the first OutSlots of out.
-func CeilingInto(in, out []float64) {
-	out = out[:OutSlots]
+// unanswered is an answer without figures.
+var unanswered = func() (out [OutSlots]float64) {
 	for i := range out {
 		out[i] = nan
 	}
 	out[OutBinding], out[OutPrefillBinding] = BindingNone, BindingNone
+	return out
+}()
+
+// CeilingInto is CeilingPacked into the first OutSlots of out.
+func CeilingInto(in, out []float64) {
+	copy(out[:OutSlots], unanswered[:])
 	if !Packed(in) || !counts(in) {
 		return
 	}
@@ -66,11 +71,8 @@ type step struct {
 	reached, routed            float64 // experts that it then reaches, over the layers with some
 }
 
-// expected is the pass in which each token chooses its experts for itself.
-func (w step) expected() step {
-	w.experts, w.links = w.likelyExperts, w.likelyLinks
-	return w
-}
+// choose makes it the pass in which each token chooses its experts for itself.
+func (w *step) choose() { w.experts, w.links = w.likelyExperts, w.likelyLinks }
 
 // seen is how many of S cached tokens a query of the layer reads.
 func seen(k *packedKind, s float64) float64 {
@@ -160,9 +162,10 @@ func power(x, n float64) float64 {
 
 // stepOf is one decode step of b sequences, each with so many tokens to check and its own
 // cache of s tokens; likely asks for what is expected of it too.
-func stepOf(in []float64, b, s float64, likely bool) step {
+func stepOf(in []float64, b, s float64, likely bool) (w step) {
+	_ = in[HeadSlots-1] // one check for all slots
 	tokens := float64(b * (in[SlotGamma] + 1))
-	w := pass(in, tokens, tokens, likely)
+	w.pass(in, tokens, tokens, likely)
 	for i := range int(in[SlotKinds]) {
 		k := kind(in, i)
 		n, read := k[KindLayers], seen(k, s)
@@ -176,10 +179,10 @@ func stepOf(in []float64, b, s float64, likely bool) step {
 	return w
 }
 
-// pass is what so many tokens cost that go through the layers together, attention apart;
+// pass fills in what so many tokens cost that go through the layers together, attention apart;
 // routed is how many of them choose experts.
-func pass(in []float64, tokens, routed float64, likely bool) step {
-	var w step
+func (w *step) pass(in []float64, tokens, routed float64, likely bool) {
+	_ = in[HeadSlots-1] // one check for all slots
 	dp := in[SlotDP]
 	sum := allReduce(in, in[SlotTP], tokens/dp)
 	layers := in[SlotRestBytes] + in[SlotHeadBytes]
@@ -211,7 +214,6 @@ func pass(in []float64, tokens, routed float64, likely bool) step {
 	w.matrix *= float64(2 * tokens)
 	w.plain *= float64(2 * tokens)
 	w.expertFLOPs *= float64(2 * tokens)
-	return w
 }
 
 func (w *step) bytes() float64 { return w.weights + w.experts + w.kv + w.state }
@@ -331,6 +333,7 @@ func tokensPerStep(in []float64) float64 {
 // With speculation a step checks the drafts of each sequence in one pass, after each was
 // drafted in turn.
 func decode(in, out []float64) {
+	_, _ = in[HeadSlots-1], out[OutSlots-1] // one check for all slots
 	b, s, pp := in[SlotBatch], in[SlotContext], in[SlotPP]
 	stage := float64(in[SlotTP] * in[SlotDP])
 	w := stepOf(in, b, s, true)
@@ -345,21 +348,22 @@ func decode(in, out []float64) {
 	out[OutReadBytesPerStep] = w.bytes()
 	out[OutMatrixFLOPs], out[OutExpertFLOPs], out[OutHeadFLOPs] = w.matrix+w.plain, w.expertFLOPs, w.head
 	out[OutAttentionFLOPs], out[OutStateFLOPs] = w.attention+w.index, w.updates
-	likely := w.expected()
-	out[OutExpertBytesExpected] = likely.experts
+	out[OutExpertBytesExpected] = w.likelyExperts
 	if w.routed > 0 {
 		out[OutDistinctExpected] = w.reached / w.routed
 	}
 
 	memory, compute, links := stepTimes(in, &w, stage, pp)
+	likely := &w
 	if pp > 1 {
 		alone := stepOf(in, 1, s, false)
 		memory = larger(memory, alone.memory(in, stage))
 		compute = larger(compute, alone.compute(in, stage))
 		links = larger(links, alone.links)
 		group := stepOf(in, larger(b/pp, 1), s, true)
-		likely = group.expected()
+		likely = &group
 	}
+	likely.choose()
 	out[OutMemoryMS], out[OutComputeMS], out[OutCommunicationMS] = memory*1e3, compute*1e3, links*1e3
 	drafts := draftTime(in, b, float64(stage*pp))
 	yield := tokensPerStep(in)
@@ -410,18 +414,21 @@ func prefill(in, out []float64) {
 	}
 	passes := math.Ceil(fresh / chunk)
 	w := prompt(in, fresh, chunk, true)
-	likely := w.expected()
-	reading := float64(passes * promptMemory(in, &likely))
-	if last := fresh - float64((passes-1)*chunk); last < chunk { // fewer tokens reach fewer experts
-		rest := pass(in, last, last, true).expected()
-		reading += promptMemory(in, &rest) - promptMemory(in, &likely)
-	}
 	out[OutPrefillFLOPs] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates
 	hard, binding := greatest(float64(passes*promptMemory(in, &w)), promptCompute(in, &w, in[SlotPP]), w.links/in[SlotPP])
-	expected, _ := greatest(reading, promptCompute(in, &likely, 1), likely.links)
-	if math.IsNaN(promptCompute(in, &w, 1)) {
+	inTurn := promptCompute(in, &w, 1)
+	if math.IsNaN(inTurn) {
 		return // what a prompt costs is its arithmetic
 	}
+	w.choose()
+	reading := float64(passes * promptMemory(in, &w))
+	if last := fresh - float64((passes-1)*chunk); last < chunk { // fewer tokens reach fewer experts
+		var rest step
+		rest.pass(in, last, last, true)
+		rest.choose()
+		reading += promptMemory(in, &rest) - promptMemory(in, &w)
+	}
+	expected, _ := greatest(reading, inTurn, w.links)
 	out[OutPrefillBinding] = binding
 	out[OutPrefillHardMS] = hard * 1e3
 	out[OutPrefillExpectedMS] = expected * 1e3
@@ -429,8 +436,8 @@ func prefill(in, out []float64) {
 
 // prompt is the work of a prompt's new tokens, the bytes those of one pass of a chunk.
 // Each new token attends to the cached prefix, to those before it and to itself.
-func prompt(in []float64, fresh, chunk float64, likely bool) step {
-	w := pass(in, fresh, chunk, likely)
+func prompt(in []float64, fresh, chunk float64, likely bool) (w step) {
+	w.pass(in, fresh, chunk, likely)
 	for i := range int(in[SlotKinds]) {
 		k := kind(in, i)
 		n := k[KindLayers]
@@ -507,44 +514,66 @@ func requestTimes(in []float64, devices float64) (hard, expected float64) {
 	one.matrix, one.plain, one.expertFLOPs, one.head, one.updates = w.matrix/c, w.plain/c, w.expertFLOPs/c, w.head/c, w.updates/c
 	compute := first.compute(in, devices) + float64(steps*one.compute(in, devices))
 	hard, _ = greatest(float64(steps*one.memory(in, devices)), compute, 0)
-	likely := one.expected()
-	expected, _ = greatest(float64(steps*likely.memory(in, devices)), compute, 0)
+	one.choose()
+	expected, _ = greatest(float64(steps*one.memory(in, devices)), compute, 0)
 	return hard, expected
 }
 
 // servingTPOT is the least time a token at the mean batch that the rate implies, by
-// Little's law: the batch is rate × time a token, and the time grows with the batch.
+// Little's law: the batch is rate × time a token, and the time grows with the batch. Each
+// roof of the step, with each of the drafts, meets the law at a batch of its own; the
+// greatest of those is the one that holds.
 func servingTPOT(in []float64, rate float64) float64 {
 	context := in[SlotISL] + float64(in[SlotOSL]/2)
 	yield := tokensPerStep(in)
 	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
 	w := stepOf(in, 1, context, false)
 	bandwidth := float64(in[SlotBandwidth] * devices)
-	once, each := (w.weights+w.experts)/bandwidth, (w.kv+w.state)/bandwidth
-	compute, links := w.compute(in, devices), w.links/in[SlotPP]
-	b, t := 1.0, nan
-	for range 64 {
-		step, _ := greatest(once+float64(b*each), float64(b*compute), float64(b*links))
-		next := (step + draftTime(in, b, devices)) / yield
-		if next == t {
-			break
-		}
-		t = next
-		b = min(max(float64(rate*t), 1), in[SlotConcurrency])
+	roofs := [...]line{
+		{(w.weights + w.experts) / bandwidth, (w.kv + w.state) / bandwidth},
+		{0, w.compute(in, devices)},
+		{0, w.links / in[SlotPP]},
 	}
-	return t
+	drafts := [...]line{{}, {}}
+	if in[SlotMTPDrafts] == 1 {
+		drafts[0].once = float64(in[SlotGamma]*in[SlotDraftBytes]) / bandwidth
+		drafts[1].each = float64(float64(2*in[SlotGamma])*in[SlotDraftParams]) / float64(in[SlotPeakLayers]*devices)
+	}
+	tokens := rate / yield // steps a second that the rate implies, of one sequence
+	b := 1.0
+	for _, r := range roofs {
+		for _, d := range drafts {
+			grows := 1 - float64(tokens*(r.each+d.each))
+			switch meets := float64(tokens*(r.once+d.once)) / grows; {
+			case grows <= 0:
+				b = in[SlotConcurrency]
+			case meets > b:
+				b = meets
+			}
+		}
+	}
+	b = known0(1, lesser(b, in[SlotConcurrency]))
+	step, _ := greatest(roofs[0].at(b), roofs[1].at(b), roofs[2].at(b))
+	return (step + known0(drafts[0].at(b), drafts[1].at(b))) / yield
 }
+
+// line is a time that grows with the batch.
+type line struct{ once, each float64 }
+
+func (l line) at(b float64) float64 { return l.once + float64(l.each*b) }
 
 // room says what fits: the weights, and beside them the cache and state of each sequence
 // at its full length, with nothing else resident.
 func room(in, out []float64) {
+	_ = in[HeadSlots-1] // one check for all slots
 	memory := float64(float64(float64(in[SlotMemory]*in[SlotTP])*in[SlotPP]) * in[SlotDP])
 	weights := float64(in[SlotDP]*in[SlotResident]) + in[SlotResidentExperts]
 	if in[SlotMTPDrafts] == 1 {
 		weights += in[SlotDraftResident]
 	}
 	out[OutResidentBytes] = weights
-	need := weights + float64(inCopies(in, in[SlotBatch], math.Ceil)*held(in, in[SlotContext]))
+	each := held(in, in[SlotContext])
+	need := weights + float64(inCopies(in, in[SlotBatch], math.Ceil)*each)
 	if math.IsNaN(memory) || math.IsNaN(need) {
 		return
 	}
@@ -552,11 +581,12 @@ func room(in, out []float64) {
 	if need <= memory {
 		out[OutFits] = 1
 	}
-	length := longest(in)
-	if length <= 0 {
-		return
+	if in[SlotContext] == 0 { // it grows to prompt and output together
+		if in[SlotISL]+in[SlotOSL] == 0 {
+			return
+		}
+		each = held(in, in[SlotISL]+in[SlotOSL])
 	}
-	each := held(in, length)
 	if !(each > 0) {
 		return
 	}
@@ -580,6 +610,7 @@ func inCopies(in []float64, sequences float64, round func(float64) float64) floa
 // held is what a sequence of so many tokens keeps in memory: windows and chunks bound
 // what is kept, selection only what is read.
 func held(in []float64, length float64) float64 {
+	_ = in[HeadSlots-1] // one check for all slots
 	sum := 0.0
 	for i := range int(in[SlotKinds]) {
 		k := kind(in, i)
@@ -594,15 +625,6 @@ func held(in []float64, length float64) float64 {
 		sum += float64(k[KindLayers] * (cached + k[KindState]))
 	}
 	return sum
-}
-
-// longest is the length that a sequence reaches: the context asked for, else prompt and
-// output together.
-func longest(in []float64) float64 {
-	if in[SlotContext] > 0 {
-		return in[SlotContext]
-	}
-	return in[SlotISL] + in[SlotOSL]
 }
 
 // greatest is the greatest of three times and which it is. Where the peak of a device is
@@ -624,6 +646,14 @@ func greatest(memory, compute, communication float64) (float64, float64) {
 // known0 is the larger of a time and one that need not be known.
 func known0(a, b float64) float64 {
 	if b > a {
+		return b
+	}
+	return a
+}
+
+// lesser is the smaller of two that are known.
+func lesser(a, b float64) float64 {
+	if b < a {
 		return b
 	}
 	return a

@@ -177,7 +177,8 @@ func LinkFormula(in []float64, tokens float64) string {
 	if !Packed(in) || !(in[SlotTP]*in[SlotDP] > 1) || math.IsNaN(in[SlotLink]) {
 		return ""
 	}
-	w := pass(in, tokens, tokens, false)
+	var w step
+	w.pass(in, tokens, tokens, false)
 	return communicationFormula(in, tokens, false) + " = " + Number(w.links/in[SlotPP]*1e3) + " ms"
 }
 

@@ -332,6 +332,27 @@ func TestSpeculation(t *testing.T) {
 	})
 }
 
+// The time a token that a load is said to have is the step's at the batch that this time
+// and the rate together imply: batch = rate × time (Little's law), from one sequence to
+// all in flight.
+func TestServingKeepsLittlesLaw(t *testing.T) {
+	each(t, func(t *testing.T, _ rooftest.Random, q roofline.Query) {
+		if q.PP > 1 { // a step takes what one sequence alone does, whatever the batch
+			return
+		}
+		in := roofline.Pack(q)
+		out := roofline.CeilingPacked(in)
+		tpot := out[roofline.OutServingTPOTMS]
+		in[roofline.SlotBatch] = min(max(out[roofline.OutServingTokPerSec]*tpot/1e3, 1), float64(q.Concurrency))
+		in[roofline.SlotContext] = float64(q.ISL) + float64(q.OSL)/2
+		step := roofline.CeilingPacked(in)
+		want := step[roofline.OutDecodeStepHardMS] / step[roofline.OutTokensPerStep]
+		if !(math.Abs(tpot-want) <= 1e-9*want) {
+			t.Errorf("%v ms a token at a batch of %v, whose step takes %v", tpot, in[roofline.SlotBatch], want)
+		}
+	})
+}
+
 // What is packed answers as what was asked, to the last bit, and without allocating.
 func TestPackedAnswersAsAsked(t *testing.T) {
 	each(t, func(t *testing.T, _ rooftest.Random, q roofline.Query) {
