@@ -63,7 +63,8 @@ func ceiling(in unsafe.Pointer, n uint32, out unsafe.Pointer) uint32 {
 	if query == nil || to == nil {
 		return 0
 	}
-	return uint32(copy(to, roofline.CeilingPacked(query)))
+	roofline.CeilingInto(query, to)
+	return roofline.OutSlots
 }
 
 // Slots of one row and of one limit that choose takes, and of its answer.
