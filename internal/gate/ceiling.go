@@ -20,7 +20,7 @@ func ceiling(in *Input) Result {
 		return missing("a recipe: model, target, dtypes and layout are unknown", recipeMend)
 	case f.TTFT == nil || f.TTFT.P50 == nil:
 		return missing("a TTFT", "")
-	case in.Row.Counts.CachedTokens == nil && !in.hitsAreZero():
+	case in.Row.Counts.CachedTokens == nil && in.prefixHits() == nil:
 		return missing("cached tokens: what of the prompt was computed is unknown", cachedMend)
 	}
 	h, step, why := in.held()
@@ -217,9 +217,7 @@ func requestRoof(in *Input, h roofline.Held) (figure Compared, above string, wor
 		if why != "" {
 			x.osl = 1
 		}
-		if s.Cached != nil {
-			x.cached = max(0, min(*s.Cached, x.isl-1))
-		}
+		x.cached = in.cachedAtMost(s, x.isl)
 		f, ok := known[x]
 		if !ok {
 			f.held = alone(h, x.isl, x.osl, x.cached)
@@ -266,10 +264,25 @@ func alone(h roofline.Held, isl, osl, cached int64) roofline.Held {
 	return h
 }
 
-// hitsAreZero says that the server's own counter saw no cached token over the row.
-func (in *Input) hitsAreZero() bool {
-	hits := row.ServerFrom(in.Evidence).CachedTok
-	return hits != nil && *hits == 0
+// cachedAtMost is how much of a request's prompt a cache can have served: what the server
+// says of it, or else all that its own counter saw over the row. At least one token of a
+// prompt is computed.
+func (in *Input) cachedAtMost(s *row.Sample, isl int64) int64 {
+	var cached int64
+	if s.Cached != nil {
+		cached = *s.Cached
+	} else if hits := in.prefixHits(); hits != nil {
+		cached = *hits
+	}
+	return max(0, min(cached, isl-1))
+}
+
+// prefixHits are the server's own count of prompt tokens that a cache served, read once.
+func (in *Input) prefixHits() *int64 {
+	if !in.hitsRead {
+		in.hits, in.hitsRead = row.PrefixHits(in.Evidence), true
+	}
+	return in.hits
 }
 
 // held is the row's own point, against which its figures are held: batch by Little's law,
@@ -303,6 +316,9 @@ func (in *Input) held() (h roofline.Held, step row.Step, why string) {
 	if c.CachedTokens != nil && c.Completed > 0 {
 		cached = min((*c.CachedTokens+c.Completed-1)/c.Completed, w.ISL-1) // the mean, rounded up
 		h.Cached = &cached
+	} else if hits := in.prefixHits(); hits != nil && c.Completed > 0 {
+		cached = min((*hits+c.Completed-1)/c.Completed, w.ISL-1)
+		h.Cached = &cached
 	}
 	if w.Lengths != nil || w.Prompts.Kind != row.PromptsRandom {
 		isl, osl = in.least()
@@ -315,8 +331,8 @@ func (in *Input) held() (h roofline.Held, step row.Step, why string) {
 	}
 	h.Prefill.Batch = 1
 	for _, s := range in.timed() { // half of the prompts may have had more of a cache than the mean
-		if s.Cached != nil && cached > 0 {
-			h.Prefill.Cached = max(h.Prefill.Cached, min(*s.Cached, isl-1))
+		if cached > 0 {
+			h.Prefill.Cached = max(h.Prefill.Cached, in.cachedAtMost(s, isl))
 		}
 	}
 	return h, step, ""
@@ -327,15 +343,12 @@ func (in *Input) held() (h roofline.Held, step row.Step, why string) {
 func (in *Input) least() (isl, osl int64) {
 	isl, osl = in.Row.Workload.ISL, in.Row.Workload.OSL
 	for i, s := range in.timed() {
-		n, cached := promptTokens(s, &in.Row.Workload), int64(0)
+		n := promptTokens(s, &in.Row.Workload)
 		out, why := s.OutputTokens()
 		if why != "" {
 			out = 1
 		}
-		if s.Cached != nil {
-			cached = max(0, *s.Cached)
-		}
-		uncached := max(1, n-cached)
+		uncached := max(1, n-in.cachedAtMost(s, n))
 		if i == 0 {
 			isl, osl = uncached, max(1, out)
 		}

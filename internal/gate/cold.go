@@ -157,7 +157,7 @@ func (in *Input) prompts() (Result, bool) {
 
 // coldByCounter judges by the hit counter's rise over the whole row, all phases.
 func (in *Input) coldByCounter() Result {
-	hits := row.ServerFrom(in.Evidence).CachedTok
+	hits := row.PrefixHits(in.Evidence)
 	if hits == nil {
 		return missing("cached tokens, by request or by the server's hit counter", cachedMend)
 	}

@@ -85,6 +85,9 @@ type Input struct {
 
 	Now    string  // the reader's time, RFC 3339 in UTC; "" where there is no clock
 	Corpus *Corpus // nil outside publish and gen
+
+	hits     *int64 // prefixHits, once they are read
+	hitsRead bool
 }
 
 // Verdicts.

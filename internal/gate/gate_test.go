@@ -200,7 +200,7 @@ func TestPlantedDefects(t *testing.T) {
 					last[k] = 4096
 				}
 			}
-		}), "cold", gate.Fail, "the hit counter rose by 4096", map[string]gate.Answer{"ceiling": gate.Unjudged}},
+		}), "cold", gate.Fail, "the hit counter rose by 4096", nil},
 		{"no source for cached tokens", sealed(func(m *made) {
 			for i := range m.samples[0] {
 				m.samples[0][i].Cached = nil

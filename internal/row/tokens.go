@@ -24,3 +24,23 @@ func CountedFrom(ev *Evidence) Counted {
 	}
 	return Counted{}
 }
+
+// PrefixHits is how many prompt tokens the server's own counters say that a cache served
+// over the whole row, in all its phases; nil where they do not tell. SGLang shows its
+// counter of hits only once there was one, but counts beside it all prompt tokens and
+// those that it computed.
+func PrefixHits(ev *Evidence) *int64 {
+	if hits := ServerFrom(ev).CachedTok; hits != nil {
+		return hits
+	}
+	if ev == nil {
+		return nil
+	}
+	r := reading{ev.Metrics, "sglang:num_running_reqs"}
+	all, computed := r.rise([]string{"sglang:prompt_tokens_histogram_sum"}), r.rise([]string{"sglang:uncached_prompt_tokens_histogram_sum"})
+	if all == nil || computed == nil || *computed > *all {
+		return nil
+	}
+	hits := *all - *computed
+	return whole(&hits)
+}
