@@ -3,22 +3,12 @@ package wasm
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
-
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"rowproof/internal/render/roofplot"
 	"rowproof/internal/roofline"
@@ -27,86 +17,29 @@ import (
 	"rowproof/internal/tradeoff"
 )
 
-// build compiles the lean module as the Makefile does, once.
-var build = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "rowproof-lean-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "lean.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./lean")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w\n%s", err, said)
-	}
-	return os.ReadFile(out)
-})
-
-func built(t *testing.T) []byte {
-	t.Helper()
-	b, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // The module loads by itself on a phone, so its size is part of its contract.
 func TestLeanSize(t *testing.T) {
 	const most = 620_000
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, 6)
-	if _, err := w.Write(built(t)); err != nil {
+	if _, err := w.Write(built(t, "lean")); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
-	t.Logf("lean.wasm: %d bytes, %d gzipped", len(built(t)), b.Len())
+	t.Logf("lean.wasm: %d bytes, %d gzipped", len(built(t, "lean")), b.Len())
 	if b.Len() > most {
 		t.Errorf("lean.wasm is %d bytes gzipped; at most %d", b.Len(), most)
 	}
 }
 
-// module is the running lean module with one buffer for queries and one for answers.
-type module struct {
-	t             *testing.T
-	ctx           context.Context
-	api           api.Module
-	query, answer uint64
-}
-
 const room = 512
 
-// compiled keeps the module's machine code from one start to the next.
-var compiled = wazero.NewCompilationCache()
-
+// start runs the lean module, with one buffer for queries and one for answers.
 func start(t *testing.T) *module {
 	t.Helper()
-	ctx := context.Background()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCompilationCache(compiled))
-	t.Cleanup(func() { r.Close(ctx) })
-	wasi_snapshot_preview1.MustInstantiate(ctx, r)
-	m, err := r.InstantiateWithConfig(ctx, built(t), wazero.NewModuleConfig().
-		WithStartFunctions("_initialize").WithSysNanotime().WithSysWalltime())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &module{t: t, ctx: ctx, api: m}
-	l.query, l.answer = l.call("buffer", room), l.call("buffer", room)
-	return l
-}
-
-func (m *module) call(name string, args ...uint64) uint64 {
-	m.t.Helper()
-	f := m.api.ExportedFunction(name)
-	if f == nil {
-		m.t.Fatalf("lean.wasm does not export %s", name)
-	}
-	r, err := f.Call(m.ctx, args...)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return r[0]
+	m := instance(t, "lean")
+	m.query, m.answer = m.call("buffer", room), m.call("buffer", room)
+	return m
 }
 
 // ask puts a packed query into the module's buffer.
@@ -120,13 +53,6 @@ func (m *module) formula(query []float64) string {
 	m.t.Helper()
 	m.ask(query)
 	return m.text(m.call("formula", m.query, uint64(len(query)), 0))
-}
-
-// text reads the n bytes that the last call wrote.
-func (m *module) text(n uint64) string {
-	m.t.Helper()
-	b, _ := m.api.Memory().Read(uint32(m.call("text")), uint32(n))
-	return string(b)
 }
 
 func (m *module) ceiling(query []float64) []float64 {
@@ -310,22 +236,4 @@ func TestLeanRefusesWrongBuffers(t *testing.T) {
 }
 
 // lean.d.ts is what pages are written against: it names each export, and no other.
-func TestLeanContract(t *testing.T) {
-	contract, err := os.ReadFile("lean/lean.d.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := start(t)
-	for name := range m.api.ExportedFunctionDefinitions() {
-		if !strings.Contains(string(contract), "  "+name+"(") {
-			t.Errorf("lean.d.ts does not name %s", name)
-		}
-	}
-	for _, line := range strings.Split(string(contract), "\n") {
-		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "  "), "("); ok && strings.HasPrefix(line, "  ") && !strings.ContainsAny(name, " */") {
-			if m.api.ExportedFunction(name) == nil {
-				t.Errorf("lean.d.ts names %s, which lean.wasm does not export", name)
-			}
-		}
-	}
-}
+func TestLeanContract(t *testing.T) { holdContract(t, start(t)) }
