@@ -12,7 +12,7 @@ import (
 // key that nobody knows is told by its path, wherever it stands.
 func TestEveryKeySpoiled(t *testing.T) {
 	spoils := []json.RawMessage{}
-	for _, s := range []string{"null", "-1", "0", "1", "3", "65537", "1e99", `"x"`, `""`, "[]", "[0]", `["full_attention"]`, "{}", "true", "false"} {
+	for _, s := range []string{"null", "-1", "0", "3", "1e99", `"x"`, "[0]", "{}", "true"} {
 		spoils = append(spoils, json.RawMessage(s))
 	}
 	for _, name := range []string{"llama-3.1-8b", "qwen3-30b-a3b", "gpt-oss-20b", "deepseek-v3.2", "llama-4-maverick", "minimax-m2", "gemma-3-27b",
