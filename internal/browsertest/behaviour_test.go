@@ -16,6 +16,7 @@ func TestSort(t *testing.T) {
 	s := theSite(t)
 	p := newTab(t, s.origin)
 	p.visit(s.url(calculatorPage))
+	p.answered()
 	eval[chromedp.Void](p, `(() => { // a device without a published bandwidth
 		const cell = document.querySelector('[aria-describedby="built-note"] tbody tr').cells[3];
 		cell.removeAttribute("data-value");

@@ -28,7 +28,7 @@ type calculator struct {
 	Answer, Load, Experts string
 	Plot                  template.HTML
 	Figures               []figureGroup
-	Bytes, FLOPs          []part
+	Bytes, FLOPs, Memory  []part
 	Formulas              []formulaLine
 	Rows                  measuredHere
 	Everywhere            everywhere
@@ -265,6 +265,7 @@ func (v *calculator) answer(m *roofline.Model, t *roofline.Target) {
 		v.Figures = append(v.Figures, group)
 	}
 	v.Bytes, v.FLOPs = parts(bytesOfAStep, out, 1e9), parts(flopsOfAStep, out, 1e12)
+	v.Memory = memoryParts(in, out)
 	a := roofline.Ceiling(q)
 	v.Conventions, v.Sources = a.Conventions, a.Sources
 	v.Command = v.Asked.command()
@@ -320,6 +321,20 @@ func parts(of []part, out []float64, scale float64) []part {
 	return written
 }
 
+// memoryParts are what lies in the memory of all devices, and that memory.
+func memoryParts(in, out []float64) []part {
+	all := in[roofline.SlotMemory] * roofplot.Devices(in)
+	weights, kept := out[roofline.OutResidentBytes], in[roofline.SlotBatch]*roofline.Kept(in, in[roofline.SlotContext])
+	longest := max(all, weights, kept)
+	write := func(name string, v float64) part {
+		if math.IsNaN(longest) {
+			return part{Name: name, Figure: "—", Bar: "0"}
+		}
+		return part{Name: name, Figure: format.Prose(v / 1e9), Bar: strconv.FormatFloat(math.Round(v/longest*1000)/10, 'f', -1, 64), Share: format.Percent(v / all)}
+	}
+	return []part{write("Weights", weights), write("Caches and states of the batch", kept), write("Memory of the devices", all)}
+}
+
 func (p part) apart() bool { return p.Slot == roofline.OutExpertBytesExpected }
 
 // bytesOfAStep and flopsOfAStep are what a step reads and computes, by part.
@@ -367,7 +382,6 @@ var figuresOfACeiling = []figureGroup{
 		{Name: "Hard: TPOT", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
 	}},
 	{"In memory", []calculated{
-		{Name: "Memory of one device", Unit: "GB", From: "in", Slot: roofline.SlotMemory, Scale: 1e9},
 		{Name: "Weights, all devices together", Unit: "GB", From: "out", Slot: roofline.OutResidentBytes, Scale: 1e9},
 		{Name: "Keys and values that a token adds", Unit: "kB", From: "out", Slot: roofline.OutKVBytesPerToken, Scale: 1e3},
 		{Name: "Most such sequences that fit", Unit: "", From: "out", Slot: roofline.OutMaxConcurrency, Scale: 1},

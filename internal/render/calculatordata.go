@@ -77,7 +77,7 @@ func (s *site) newCalculatorData(w *world) calculatorData {
 			"expected_step": roofline.OutDecodeStepExpectedMS, "binding": roofline.OutBinding, "fits": roofline.OutFits, "most": roofline.OutMaxConcurrency,
 			"prefill": roofline.OutPrefillHardMS, "expected_prefill": roofline.OutPrefillExpectedMS, "prefill_binding": roofline.OutPrefillBinding,
 			"serving": roofline.OutServingTokPerSec, "serving_each": roofline.OutServingTokPerSecPerGPU, "tpot": roofline.OutServingTPOTMS,
-			"distinct": roofline.OutDistinctExpected, "apart": roofline.OutExpertBytesExpected,
+			"distinct": roofline.OutDistinctExpected, "resident": roofline.OutResidentBytes, "apart": roofline.OutExpertBytesExpected,
 		},
 		Bindings: []string{
 			roofline.BindingNone: "", roofline.BindingMemory: roofline.BindingName(roofline.BindingMemory),

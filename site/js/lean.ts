@@ -5,6 +5,8 @@ import { reactor } from "./reactor";
 /** What pages ask of it; a query and an answer are packed as lean.d.ts says. */
 export interface Lean {
   ceiling(query: readonly number[]): number[];
+  /** What its sequences keep in memory beside the weights, in bytes over all devices. */
+  kept(query: readonly number[]): number;
   /** A roof with its numbers filled in. */
   formula(query: readonly number[], of: "decode" | "prefill" | "links"): string;
   /** Its roofline with measured rows as an SVG element width px wide, which the caller names. */
@@ -59,6 +61,9 @@ async function load(): Promise<Lean> {
     ceiling(query) {
       const [at, answer] = [write("query", query), space("answer", room)];
       return read(answer, go.ceiling(at, query.length, answer));
+    },
+    kept(query) {
+      return go.kept(write("query", query), query.length);
     },
     formula(query, of) {
       return text(go.formula(write("query", query), query.length, ["decode", "prefill", "links"].indexOf(of)));

@@ -11,7 +11,7 @@ import { configs } from "./config";
 import { computeType, pack, type Data, type Question } from "./data";
 import { calculatorForm, own, type DeviceField } from "./form";
 import { draw } from "./plot";
-import { everywhere, figures, measured, parts } from "./tables";
+import { everywhere, figures, measured, memory, parts } from "./tables";
 import { decode, experts, load } from "./words";
 
 const box = document.querySelector<HTMLElement>("#calculator");
@@ -65,6 +65,7 @@ function calculate(box: HTMLElement, answer: HTMLElement, data: Data, module: Le
     document.querySelector("#own-file")?.toggleAttribute("hidden", file === "");
     figures(packed, out);
     parts(out, data);
+    memory(q, packed, out, module.kept(packed), data);
     const rows = q.modelID === own || q.targetID === own ? [] : data.rows[q.modelID]?.[q.targetID] ?? [];
     const layout = q.layout.join(".");
     draw(module, packed, answer.textContent, computeType(q, data), rows, (r) => r.types === `${q.weights}/${q.kv}` && r.layout === layout);

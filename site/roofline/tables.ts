@@ -28,9 +28,30 @@ export function figures(packed: number[], out: number[]): void {
   }
 }
 
+/** Writes what lies in the memory of all devices, and that memory. */
+export function memory(q: Question, packed: number[], out: number[], kept: number, data: Data): void {
+  const [tp, pp, dp] = q.layout;
+  const all = (packed[data.own.slots["gb"] ?? -1] ?? NaN) * tp * pp * dp;
+  const values = [out[data.out["resident"] ?? -1] ?? NaN, kept, all];
+  const longest = Math.max(...values);
+  [...element<HTMLTableElement>("#memory-parts").tBodies[0]!.rows].forEach((row, i) => {
+    const v = values[i] ?? NaN;
+    const known = !Number.isNaN(longest);
+    line(row, known ? prose(v / 1e9) : "—", known ? v / longest : 0, known ? percent(v / all) : "");
+  });
+}
+
+// line writes a part's figure, bar and share.
+function line(row: HTMLTableRowElement, said: string, length: number, of: string): void {
+  const [, figure, bar, share] = row.cells;
+  if (figure) figure.textContent = said;
+  bar?.querySelector("rect")?.setAttribute("width", `${Math.round(length * 1000) / 10}%`);
+  if (share) share.textContent = of;
+}
+
 /** Writes what a step reads and computes, part by part. */
 export function parts(out: number[], data: Data): void {
-  for (const table of document.querySelectorAll<HTMLTableElement>("table.parts")) {
+  for (const table of document.querySelectorAll<HTMLTableElement>("table.parts[data-scale]")) {
     const rows = [...table.querySelectorAll<HTMLTableRowElement>("[data-part]")];
     const value = (row: HTMLElement) => out[Number(row.dataset["part"])] ?? NaN;
     const apart = (row: HTMLElement) => Number(row.dataset["part"]) === data.out["apart"];
@@ -39,10 +60,7 @@ export function parts(out: number[], data: Data): void {
     for (const row of rows) {
       const v = value(row);
       row.hidden = !(v > 0);
-      const [, figure, bar, share] = row.cells;
-      if (figure) figure.textContent = Number.isNaN(v) ? "—" : prose(v / Number(table.dataset["scale"]));
-      bar?.querySelector("rect")?.setAttribute("width", `${Number.isNaN(v) ? 0 : Math.round((v / longest) * 1000) / 10}%`);
-      if (share) share.textContent = apart(row) || Number.isNaN(v) ? "" : percent(v / whole);
+      line(row, Number.isNaN(v) ? "—" : prose(v / Number(table.dataset["scale"])), v > 0 ? v / longest : 0, apart(row) || Number.isNaN(v) ? "" : percent(v / whole));
     }
   }
 }

@@ -15,6 +15,11 @@ export interface LeanExports extends WebAssembly.Exports {
    */
   ceiling(query: number, slots: number, answer: number): number;
   /**
+   * What the sequences of a packed query keep in memory beside the weights, in bytes over
+   * all devices; NaN where that is not known or so many slots are no packed query.
+   */
+  kept(query: number, slots: number): number;
+  /**
    * Holds limits against rows, each packed one after the other: a row is 9 slots (TTFT
    * p50 p90 p95 p99, ITL p50 p90 p95 p99 in ms, what ranks; NaN where not measured), a
    * limit 3 (0 for TTFT or 1 for ITL, the percentile in permille, the most in ms).

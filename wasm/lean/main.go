@@ -67,6 +67,18 @@ func ceiling(in unsafe.Pointer, n uint32, out unsafe.Pointer) uint32 {
 	return roofline.OutSlots
 }
 
+// kept is what the sequences of a packed query keep in memory beside the weights, in
+// bytes over all devices; NaN where it is not known or n slots are no packed query.
+//
+//go:wasmexport kept
+func kept(in unsafe.Pointer, n uint32) float64 {
+	query := queryAt(in, n)
+	if query == nil {
+		return math.NaN()
+	}
+	return query[roofline.SlotBatch] * roofline.Kept(query, query[roofline.SlotContext])
+}
+
 // Slots of one row and of one limit that choose takes, and of its answer.
 const (
 	rowSlots    = 9 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, what ranks; NaN: not measured

@@ -134,3 +134,144 @@ func TestRoofsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// Both axes are of one device: however many share the model, the roof stays where it is.
+func TestTheRoofIsOfOneDevice(t *testing.T) {
+	hard := func(in []float64) string {
+		for _, e := range elements(t, Draw(in, Wide, "", "bf16", nil))["path"] {
+			if e["class"] == "hard" {
+				return e["d"]
+			}
+		}
+		t.Fatal("no roof is drawn")
+		return ""
+	}
+	one := query(t, 1, 0)
+	four := query(t, 4, 0)
+	four[roofline.SlotTP], four[roofline.SlotLink] = 4, math.Inf(1)
+	if _, peak, _ := strings.Cut(hard(one), "L"); !strings.HasSuffix(hard(four), peak[strings.LastIndex(peak, "H"):]) {
+		t.Errorf("on one device the roof is %s, on four %s", hard(one), hard(four))
+	}
+	for _, in := range [][]float64{one, four} {
+		if got := Draw(in, Wide, "", "bf16", nil); !strings.Contains(got, ">bf16 989 TFLOP/s<") || !strings.Contains(got, ">295 FLOP/B<") {
+			t.Errorf("on %v devices the roofs are not those of one", in[roofline.SlotTP])
+		}
+	}
+}
+
+// Measured rows stand where they were measured, each with its place in the list; those of
+// the question's layout and types, and those above their roof, are told apart.
+func TestRowsStandWhereTheyWereMeasured(t *testing.T) {
+	in := query(t, 1, 0)
+	in[roofline.SlotISL] = 2048
+	out := roofline.CeilingPacked(in)
+	here := Decode(in, out, out[roofline.OutDecodeStepHardMS])
+	half := Decode(in, out, 2*out[roofline.OutDecodeStepHardMS])
+	rows := []Row{{half, RowAlike}, {half, RowOther}, {Place{here.Intensity, 2 * here.Rate}, RowAbove}, {Place{math.NaN(), 1}, RowOther}}
+	all := elements(t, Draw(in, Wide, "", "", rows))
+	var asked map[string]string
+	for _, c := range all["circle"] {
+		if c["class"] == "asked" {
+			asked = c
+		}
+	}
+	var marks []map[string]string
+	prompts := 0
+	for _, e := range all["path"] {
+		if e["data-row"] != "" {
+			marks = append(marks, e)
+		}
+		if e["class"] == "prefill" {
+			prompts++
+		}
+	}
+	if len(marks) != 3 || prompts != 1 {
+		t.Fatalf("%d rows and %d prompts drawn of 3 that can be and one", len(marks), prompts)
+	}
+	at := func(m map[string]string) (x, y float64) {
+		a, b, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(m["transform"], "translate("), ")"), " ")
+		return number(t, a), number(t, b)
+	}
+	decade := number(t, all["svg"][0]["height"]) // any length: half and double are equally far from the step
+	x, y := at(marks[0])
+	x2, y2 := at(marks[2])
+	cx, cy := number(t, asked["cx"]), number(t, asked["cy"])
+	if math.Abs(x-cx) > 0.11 || math.Abs(x2-cx) > 0.11 || math.Abs((y-cy)-(cy-y2)) > 0.21 || y-cy < decade/100 {
+		t.Errorf("the step stands at %v, %v; half as fast at %v, %v; twice as fast at %v, %v", cx, cy, x, y, x2, y2)
+	}
+	for i, want := range []struct{ row, fill string }{{"0", "var(--c2)"}, {"1", "var(--rest)"}, {"2", "var(--bad)"}} {
+		if marks[i]["data-row"] != want.row || marks[i]["fill"] != want.fill {
+			t.Errorf("row %d is %v", i, marks[i])
+		}
+	}
+}
+
+// Where no peak is published memory's roof goes on, and no arithmetic roof is named.
+func TestWithoutAPeakMemoryAloneBounds(t *testing.T) {
+	in := query(t, 8, 512)
+	for _, s := range []int{roofline.SlotPeakLayers, roofline.SlotPeakPlain, roofline.SlotPeakAttention} {
+		in[s] = math.NaN()
+	}
+	got := Draw(in, Wide, "", "", nil)
+	if !strings.Contains(got, ">3,350 GB/s<") || strings.Contains(got, "TFLOP/s<") || strings.Contains(got, "NaN") {
+		t.Errorf("it draws %s", got)
+	}
+}
+
+// Whatever is asked of any model on any device, no two labels touch, and none leaves the
+// drawing.
+func TestLabelsNeverTouch(t *testing.T) {
+	c, problems := catalog.Load(data.FS)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	label := regexp.MustCompile(`<text ([^>]*font-weight="600"[^>]*)>([^<]*)<`)
+	attribute := func(tag, name string) string {
+		_, value, _ := strings.Cut(" "+tag, " "+name+`="`)
+		value, _, _ = strings.Cut(value, `"`)
+		return value
+	}
+	drawn := 0
+	for _, m := range c.Models {
+		for _, on := range c.Targets {
+			for i, batch := range []int64{1, 48, 3000} {
+				in := roofline.Pack(roofline.Query{Model: m, Target: on, Batch: batch, Context: min(4096, m.Architecture.MaxContext), ISL: []int64{0, 512, 1024}[i], TP: 1})
+				for _, width := range []int{Narrow, Wide} {
+					svg := Draw(in, width, "", on.ComputeType(m.Weights[0]), nil)
+					if svg == "" {
+						continue
+					}
+					drawn++
+					type box struct {
+						x0, x1, y float64
+						text      string
+					}
+					var boxes []box
+					for _, l := range label.FindAllStringSubmatch(svg, -1) {
+						x := number(t, attribute(l[1], "x"))
+						b := box{x, x, number(t, attribute(l[1], "y")), l[2]}
+						if wide := 7.2 * float64(len([]rune(l[2]))); attribute(l[1], "text-anchor") == "end" {
+							b.x0 -= wide
+						} else {
+							b.x1 += wide
+						}
+						boxes = append(boxes, b)
+					}
+					for i, a := range boxes {
+						if a.x0 < -1 || a.x1 > float64(width)+1 {
+							t.Errorf("%s on %s, batch %d, %d px: %q spans %.0f to %.0f", m.Name, on.Name, batch, width, a.text, a.x0, a.x1)
+						}
+						for _, b := range boxes[i+1:] {
+							if a.x0 < b.x1 && b.x0 < a.x1 && math.Abs(a.y-b.y) < 11 {
+								t.Errorf("%s on %s, batch %d, %d px: %q at %.0f, %.0f touches %q at %.0f, %.0f", m.Name, on.Name, batch, width, a.text, a.x0, a.y, b.text, b.x0, b.y)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if drawn < 100 {
+		t.Errorf("only %d plots were drawn", drawn)
+	}
+}
