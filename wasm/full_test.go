@@ -1,127 +1,94 @@
 package wasm
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"rowproof/internal/checkpoint"
 	"rowproof/internal/render/halves"
 )
 
-// startFull compiles the full module as the Makefile does and starts it.
-func startFull(t *testing.T) (context.Context, api.Module) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "full.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", file, "./full")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, said)
+// config hands over a file and gives what the module makes of it.
+func (m *module) config(file []byte) string {
+	m.t.Helper()
+	at := m.call("file", uint64(len(file)))
+	if at == 0 {
+		m.t.Fatalf("the module takes no file of %d bytes", len(file))
 	}
-	code, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	if !m.api.Memory().Write(uint32(at), file) {
+		m.t.Fatalf("a file of %d bytes at %d lies outside the memory", len(file), at)
 	}
-	ctx := context.Background()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCompilationCache(compiled))
-	t.Cleanup(func() { r.Close(ctx) })
-	wasi_snapshot_preview1.MustInstantiate(ctx, r)
-	m, err := r.InstantiateWithConfig(ctx, code, wazero.NewModuleConfig().WithStartFunctions("_initialize").WithSysNanotime().WithSysWalltime())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ctx, m
+	return m.text(m.call("config"))
 }
 
-// The page reads a config.json as measure does: for every published one it gets, byte for
-// byte, the model that gen would write, and of what is no config.json every problem with
-// the key that it lies in.
-func TestFullReadsConfigsAsNative(t *testing.T) {
-	ctx, m := startFull(t)
-	call := func(name string, args ...uint64) uint64 {
-		t.Helper()
-		r, err := m.ExportedFunction(name).Call(ctx, args...)
+// natively is the same answer by the same code, compiled for this machine.
+func natively(t *testing.T, file []byte) string {
+	t.Helper()
+	type problem struct {
+		Where string `json:"where"`
+		Text  string `json:"text"`
+	}
+	answer := struct {
+		Model    *halves.Model `json:"model"`
+		Problems []problem     `json:"problems"`
+	}{Problems: []problem{}}
+	model, problems := checkpoint.Config(file, "")
+	for _, p := range problems {
+		answer.Problems = append(answer.Problems, problem{p.Where, p.Text})
+	}
+	if len(problems) == 0 {
+		m := halves.NewModel(model)
+		answer.Model = &m
+	}
+	b, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A reader's config.json makes the same model in the page as in measure, to the last
+// digit, and the same complaints where it makes none.
+func TestFullReadsAsNative(t *testing.T) {
+	m := instance(t, "full")
+	files, err := filepath.Glob("../internal/checkpoint/testdata/*/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, path := range files {
+		file, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r[0]
-	}
-	read := func(file []byte) string {
-		t.Helper()
-		if !m.Memory().Write(uint32(call("file", uint64(len(file)))), file) {
-			t.Fatal("there is no room for the file")
+		got, want := m.config(file), natively(t, file)
+		if got != want {
+			t.Errorf("%s: full   %s\nnative %s", path, got, want)
 		}
-		n := call("config")
-		b, _ := m.Memory().Read(uint32(call("text")), uint32(n))
-		return string(b)
-	}
-	names, err := filepath.Glob("../internal/checkpoint/testdata/models/*.json")
-	if err != nil || len(names) < 10 {
-		t.Fatalf("%d configurations to read, %v", len(names), err)
-	}
-	for _, name := range names {
-		file, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+		if strings.HasPrefix(got, `{"model":{`) {
+			read++
 		}
-		model, problems := checkpoint.Config(file, "")
-		if len(problems) > 0 {
-			continue // refused natively: the words are compared below
-		}
-		want, err := json.Marshal(map[string]any{"model": halves.NewModel(model), "problems": []string{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := read(file); got != string(want) {
-			t.Errorf("%s:\nfull   %.300s\nnative %.300s", name, got, want)
-		}
-	}
-	for _, text := range []string{"", "{", "[1]", `{"model_type": "llama", "hidden_size": "wide"}`, `{"model_type": "no such"}`, strings.Repeat("[", 1000)} {
-		var got struct {
-			Model    any
-			Problems []struct{ Where, Text string }
-		}
-		if err := json.Unmarshal([]byte(read([]byte(text))), &got); err != nil {
-			t.Fatal(err)
-		}
-		_, want := checkpoint.Config([]byte(text), "")
-		if got.Model != nil || len(want) == 0 || len(got.Problems) != len(want) {
-			t.Fatalf("%.40q: %d problems; natively %d", text, len(got.Problems), len(want))
-		}
-		for i, p := range want {
-			if got.Problems[i].Where != p.Where || got.Problems[i].Text != p.Text {
-				t.Errorf("%.40q: %v; natively %v", text, got.Problems[i], p)
+		for _, broken := range [][]byte{file[:len(file)/2], []byte(strings.Replace(string(file), `"model_type"`, `"model_typo"`, 1))} {
+			if got, want := m.config(broken), natively(t, broken); got != want {
+				t.Errorf("%s, broken: full   %s\nnative %s", path, got, want)
 			}
 		}
 	}
-	if at := call("file", 65<<20); at != 0 {
-		t.Errorf("a file of 65 MiB gets room at %d", at)
+	if read < 20 {
+		t.Errorf("%d files of %d were read as models; the field has at least 20", read, len(files))
+	}
+	for _, nothing := range []string{"", "null", "[]", "{}", "\x00\xff", `{"model_type": 7}`} {
+		if got, want := m.config([]byte(nothing)), natively(t, []byte(nothing)); got != want || !strings.Contains(got, `"text"`) {
+			t.Errorf("%q: full   %s\nnative %s", nothing, got, want)
+		}
+	}
+	if at := m.call("file", 64<<20+1); at != 0 {
+		t.Errorf("a file above 64 MiB is taken, at %d", at)
 	}
 }
 
-// full.d.ts is what pages are written against: it names each export, and no other.
-func TestFullContract(t *testing.T) {
-	contract, err := os.ReadFile("full/full.d.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, m := startFull(t)
-	named := 0
-	for name := range m.ExportedFunctionDefinitions() {
-		if !strings.Contains(string(contract), "  "+name+"(") {
-			t.Errorf("full.d.ts does not name %s", name)
-		}
-		named++
-	}
-	if said := strings.Count(string(contract), "): "); said != named {
-		t.Errorf("full.d.ts states %d functions; full.wasm exports %d", said, named)
-	}
-}
+// full.d.ts names each export, and no other.
+func TestFullContract(t *testing.T) { holdContract(t, instance(t, "full")) }
