@@ -158,6 +158,8 @@ func (f Figure) raw(t testing.TB, q roofline.Query, a roofline.Answer) float64 {
 		return float64(q.Model.Counted(f.Counts, false))
 	case "counted active":
 		return float64(q.Model.Counted(f.Counts, true))
+	case "draft params and embedding":
+		return roofline.Pack(q)[roofline.SlotDraftParams] + float64(q.Model.Params().Embedding)
 	case "prefill flops":
 		return roofline.CeilingPacked(roofline.Pack(q))[roofline.OutPrefillFLOPs]
 	case "prefill tok/s uncached":
