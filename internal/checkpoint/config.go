@@ -67,36 +67,6 @@ type decoder struct {
 	notes    []string
 }
 
-// family is what the documented defaults of a model type are, and how it builds layers.
-type family struct {
-	layers     func(*decoder)
-	tied       bool  // default of tie_word_embeddings
-	vocabulary int64 // default of vocab_size; 0: it must be given
-	context    int64 // default of max_position_embeddings; 0: not stated
-}
-
-// wrappers are model types that put a language model, under text_config, beside towers
-// for pictures or sound. A text token passes none of those, and they are left out. The
-// value is the type of a text_config that states none.
-var wrappers = map[string]string{
-	"gemma3":       "gemma3_text",
-	"llama4":       "llama4_text",
-	"mistral3":     "mistral",
-	"kimi_k25":     "kimi_k2",
-	"qwen3_vl":     "qwen3",
-	"qwen3_vl_moe": "qwen3_moe",
-	"qwen3_5":      "qwen3_5_text",
-	"qwen3_5_moe":  "qwen3_5_moe_text",
-}
-
-// Types lists the model types that Config reads.
-func Types() []string {
-	types := slices.Collect(maps.Keys(families))
-	types = slices.AppendSeq(types, maps.Keys(wrappers))
-	slices.Sort(types)
-	return types
-}
-
 // newDecoder finds the language model in a config.json.
 func newDecoder(top *object) *decoder {
 	outer := top.text("model_type")
