@@ -332,7 +332,9 @@ func memoryParts(in, out []float64) []part {
 		}
 		return part{Name: name, Figure: format.Prose(v / 1e9), Bar: strconv.FormatFloat(math.Round(v/longest*1000)/10, 'f', -1, 64), Share: format.Percent(v / all)}
 	}
-	return []part{write("Weights", weights), write("Caches and states of the batch", kept), write("Memory of the devices", all)}
+	whole := write("Memory of the devices", all)
+	whole.Share = ""
+	return []part{write("Weights", weights), write("Caches and states of the batch", kept), whole}
 }
 
 func (p part) apart() bool { return p.Slot == roofline.OutExpertBytesExpected }

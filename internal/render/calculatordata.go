@@ -18,6 +18,7 @@ type calculatorData struct {
 	Slots    map[string]int                   `json:"slots"`  // the reader's: form field → slot of the question
 	Out      map[string]int                   `json:"out"`    // the answer's slots that tables are made of
 	Inputs   []string                         `json:"inputs"` // name of each slot at the head of a question
+	Links    []int                            `json:"links"`  // those of them that count between devices alone
 	Bindings []string                         `json:"bindings"`
 	Weights  []string                         `json:"weights"` // every format that is known
 	KV       []string                         `json:"kv"`
@@ -85,6 +86,7 @@ func (s *site) newCalculatorData(w *world) calculatorData {
 			roofline.BindingCommunication: roofline.BindingName(roofline.BindingCommunication),
 		},
 		Inputs:  inputNames[:],
+		Links:   []int{roofline.SlotLink, roofline.SlotLinkPeer},
 		Weights: weights, KV: kv,
 		Kinds:   layerKinds{roofline.HeadSlots, roofline.KindSlots, roofline.KindExperts, roofline.KindTopK},
 		Own:     newOwnDevice(weights, kv),

@@ -140,7 +140,11 @@ func (a *askedCeiling) sharing() string {
 // unknown lists what is not known of the question.
 func (a *askedCeiling) unknown() string {
 	var names []string
+	alone := a.in[roofline.SlotTP]*a.in[roofline.SlotDP] == 1
 	for slot, name := range inputNames {
+		if alone && (slot == roofline.SlotLink || slot == roofline.SlotLinkPeer) {
+			continue // nothing crosses a link
+		}
 		if math.IsNaN(a.in[slot]) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -161,8 +165,8 @@ var inputNames = [roofline.HeadSlots]string{
 	roofline.SlotResident: "size of the weights", roofline.SlotResidentExperts: "size of the experts",
 	roofline.SlotDraftBytes: "size of the drafting module", roofline.SlotDraftParams: "parameters of the drafting module",
 	roofline.SlotDraftResident: "size of the drafting module", roofline.SlotMaxContext: "longest context",
-	roofline.SlotPeakLayers: "dense peak for the weights", roofline.SlotPeakPlain: "dense peak for the head",
-	roofline.SlotPeakAttention: "dense peak for attention", roofline.SlotPeakIndex: "dense peak for the indexer",
+	roofline.SlotPeakLayers: "dense peak", roofline.SlotPeakPlain: "dense peak",
+	roofline.SlotPeakAttention: "dense peak", roofline.SlotPeakIndex: "dense peak",
 	roofline.SlotBandwidth: "memory bandwidth", roofline.SlotLink: "link bandwidth", roofline.SlotLinkPeer: "link bandwidth to one peer",
 	roofline.SlotLinkReduces: "reduction in the network", roofline.SlotMemory: "memory size", roofline.SlotKinds: "kinds of layers",
 }

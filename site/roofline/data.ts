@@ -67,6 +67,7 @@ export interface Data {
   slots: Record<string, number>; // the reader's: field → slot of the question
   out: Record<string, number>; // slots of the answer that sentences are made of
   inputs: string[]; // name of each slot at the head of a question
+  links: number[]; // slots that count between devices alone
   bindings: string[]; // word for each value of a binding slot
   kinds: { at: number; slots: number; experts: number; topk: number }; // of layers: where they begin, and two of their slots
   weights: string[]; // every format that is known

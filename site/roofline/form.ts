@@ -75,7 +75,7 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
       at("mtp-field").hidden = !m.mtp;
       shown = m;
     }
-    layouts();
+    if (m) layouts();
     const isOwn = select("target").value === own;
     at("own-device").hidden = !isOwn;
     if (!isOwn) last = data.targets[select("target").value];

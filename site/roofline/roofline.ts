@@ -46,7 +46,9 @@ function calculate(box: HTMLElement, answer: HTMLElement, data: Data, module: Le
 
   function update(): void {
     const q = form.read();
-    box.querySelector("#drop")?.classList.toggle("asked-for", form.value("model") === own && !form.model());
+    const lacking = form.value("model") === own && !form.model();
+    box.querySelector("#drop")?.classList.toggle("asked-for", lacking);
+    if (lacking) tell("Drop a config.json on the page, or choose it below the model. Until then the last answer stays.");
     if (!q) return; // the last good answer stays
     const packed = pack(q, data);
     const out = module.ceiling(packed);

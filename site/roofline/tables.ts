@@ -37,7 +37,7 @@ export function memory(q: Question, packed: number[], out: number[], kept: numbe
   [...element<HTMLTableElement>("#memory-parts").tBodies[0]!.rows].forEach((row, i) => {
     const v = values[i] ?? NaN;
     const known = !Number.isNaN(longest);
-    line(row, known ? prose(v / 1e9) : "—", known ? v / longest : 0, known ? percent(v / all) : "");
+    line(row, known ? prose(v / 1e9) : "—", known ? v / longest : 0, known && i < 2 ? percent(v / all) : "");
   });
 }
 

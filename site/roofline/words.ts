@@ -15,7 +15,7 @@ const slower = 1.005; // by how much an expected time must pass the hard one to 
 export function decode({ q, packed, out }: Answered, data: Data): string {
   const get = (name: string) => out[data.out[name] ?? -1] ?? NaN;
   const binding = data.bindings[get("binding")] ?? "";
-  if (!binding) return `Not computable: ${unknown(packed, data)} of ${q.model.name} on ${devices(q)} not known.`;
+  if (!binding) return `Not computable: ${unknown(q, packed, data)} of ${q.model.name} on ${devices(q)} not known.`;
   const batch = q.numbers["batch"] ?? 1;
   const [rate, hard, expected] = [get("hard"), get("step"), get("expected_step")];
   const over = batch === 1 ? "one sequence" : `${count(batch)} sequences`;
@@ -37,7 +37,7 @@ export function load({ q, packed, out }: Answered, data: Data): string {
   const { isl = 0, osl = 0, cached = 0, concurrency = 0 } = q.numbers;
   if (isl === 0) return "";
   const [hard, expected, rate, tpot] = [get("prefill"), get("expected_prefill"), get("serving"), get("tpot")];
-  if (Number.isNaN(hard)) return `What a prompt takes is not computable: ${unknown(packed, data)} not known.`;
+  if (Number.isNaN(hard)) return `What a prompt takes is not computable: ${unknown(q, packed, data)} not known.`;
   let said = `A prompt of ${tokens(isl)}${cached > 0 ? `, ${count(cached)} of them cached,` : ""} takes at least ${ms(hard)}: ${data.bindings[get("prefill_binding")]} binds`;
   if (expected > hard * slower) said += `; ${ms(expected)} are expected`;
   said += ".";
@@ -72,8 +72,9 @@ function sharing({ layout: [tp, pp, dp, ep] }: Question): string {
   return parts.flatMap(([n, what, short]) => (n > 1 ? [` ${what} (${short}\u00a0${count(n)})`] : [])).join();
 }
 
-function unknown(packed: number[], data: Data): string {
-  return [...new Set(data.inputs.filter((_, i) => Number.isNaN(packed[i])))].join(", ");
+function unknown({ layout: [tp, , dp] }: Question, packed: number[], data: Data): string {
+  const links = tp * dp === 1 ? data.links : []; // nothing crosses a link
+  return [...new Set(data.inputs.filter((_, i) => Number.isNaN(packed[i]) && !links.includes(i)))].join(", ");
 }
 
 function ms(v: number): string {

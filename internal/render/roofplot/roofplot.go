@@ -168,12 +168,12 @@ func Draw(query []float64, width int, label, compute string, rows []Row) string 
 	d.put(`<circle class="asked" cx="%" cy="%" r="5.5" fill="var(--c1)"`+edged, x, y)
 
 	d.roofNames(query, ridge, compute)
-	d.name("batch "+roofline.Number(query[roofline.SlotBatch]), here)
+	d.name("batch "+roofline.Number(query[roofline.SlotBatch]), here, -1)
 	if prompt.ok() {
-		d.name("prefill", prompt)
+		d.name("prefill", prompt, 1)
 	}
 	if apart {
-		d.name("expected", later)
+		d.name("expected", later, -1)
 	}
 	d.write("</svg>")
 	return string(d.text)
@@ -378,13 +378,21 @@ func (d *drawing) roofNames(query []float64, ridge Place, compute string) {
 func lettersPx(s string) float64 { return labelPx * float64(len(s)) }
 
 // name writes a mark's name beside it, where no other name stands; a name without such a
-// place is left out, since the table below has it too.
-func (d *drawing) name(s string, p Place) {
-	x, y := d.x(p.Intensity), d.y(p.Rate)
-	for _, at := range [][2]float64{{x + 10, y + 18}, {x + 11, y + 4}, {x - lettersPx(s) - 11, y + 18}, {x - lettersPx(s)/2, y + 22}, {x - lettersPx(s) - 11, y - 8}, {x + 10, y - 8}} {
-		if at[0] >= left && at[0]+lettersPx(s) <= d.end() && at[1] <= d.height-bottom-4 && d.label(s, at[0], at[1]) {
-			return
+// place is left out, since the table below has it too. Side is where it stands best: −1
+// left and above, where the slope leaves room, or 1 right and below.
+func (d *drawing) name(s string, p Place, side float64) {
+	w := lettersPx(s)
+	for range 2 {
+		for _, down := range [3]float64{6, 12, -1} {
+			x, y := d.x(p.Intensity)+10, d.y(p.Rate)+5+side*down
+			if side < 0 {
+				x -= w + 20
+			}
+			if x >= left && x+w <= d.end() && y <= d.height-bottom-4 && d.label(s, x, y) {
+				return
+			}
 		}
+		side = -side
 	}
 }
 
