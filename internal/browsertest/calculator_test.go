@@ -1,6 +1,8 @@
 package browsertest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -454,6 +456,132 @@ func TestCalculatorOwnDevice(t *testing.T) {
 	}
 	for _, trouble := range slices.Concat(p.noted(), other.noted()) {
 		t.Error(trouble)
+	}
+}
+
+// The table of every device asks the question of each, on the fewest devices that hold it.
+func TestCalculatorOnEveryDevice(t *testing.T) {
+	s := theSite(t)
+	r := random(t)
+	c := theCatalogue(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	p.answered()
+	for range 3 {
+		p.choose("model", anyOf(r, p.options("model")))
+		p.choose("weights", anyOf(r, p.options("weights")))
+		batch, context := 1+r.Int64N(200), r.Int64N(8000)
+		p.paste("batch", strconv.FormatInt(batch, 10))
+		p.paste("context", strconv.FormatInt(context, 10))
+		page := p.calculator()
+		if len(page.Problems) > 0 {
+			t.Fatalf("%s: %q", page.Command, page.Problems)
+		}
+		q := roofline.Query{Model: c.Models[p.value("model")], WeightDtype: p.value("weights"), KVDtype: p.value("kv"), Batch: batch, Context: context}
+		rows := eval[map[string][]*float64](p, `Object.fromEntries([...document.querySelectorAll("#everywhere tbody tr")].map(tr =>
+			[tr.dataset.device, [...tr.cells].slice(1, 6).map(c => c.dataset.value === undefined ? null : Number(c.dataset.value))]))`)
+		if len(rows) < 20 {
+			t.Fatalf("the table has %d devices", len(rows))
+		}
+		for id, got := range rows {
+			want := make([]*float64, 5)
+			for _, n := range []int64{1, 2, 4, 8, 16} {
+				target := id
+				if n > 1 {
+					target += "-x" + strconv.FormatInt(n, 10)
+				}
+				q.Target, _ = c.Target(target)
+				q.TP = n
+				if len(q.Wrong()) > 0 {
+					continue
+				}
+				out := roofline.CeilingPacked(roofline.Pack(q))
+				if out[roofline.OutFits] == 0 {
+					continue
+				}
+				devices := float64(n)
+				want[0] = &devices
+				if hard := out[roofline.OutDecodeTokPerSecHard]; !math.IsNaN(hard) {
+					each, one, expected := hard/float64(batch), hard/devices, out[roofline.OutDecodeTokPerSecExpected]
+					want = []*float64{&devices, &each, &hard, &expected, &one}
+				}
+				break
+			}
+			if !slices.EqualFunc(got, want, func(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }) {
+				t.Errorf("%s on %s: the table has %s; natively %s", page.Command, id, written(got), written(want))
+			}
+		}
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+}
+
+func written(values []*float64) string {
+	b, _ := json.Marshal(values)
+	return string(b)
+}
+
+// The plot's marks are the table's rows: those of the question's layout and types stand
+// out, and change with it.
+func TestCalculatorShowsMeasuredRows(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	for _, types := range [][2]string{{"bf16", "bf16"}, {"fp8-tensor", "fp8"}} {
+		p.choose("weights", types[0])
+		p.choose("kv", types[1])
+		p.answered()
+		marks := eval[map[string]int](p, `[...document.querySelectorAll("#ceiling-plot svg.wide [data-row]")].reduce((n, m) => ({...n, [m.getAttribute("fill")]: (n[m.getAttribute("fill")] ?? 0) + 1}), {})`)
+		rows := eval[[]string](p, `[...document.querySelectorAll("#measured-rows tr")].map(tr => tr.cells[2].textContent + " " + tr.cells[3].textContent)`)
+		alike := 0
+		for _, row := range rows {
+			if plain(row) == types[0]+"/"+types[1]+" H200 SXM" {
+				alike++
+			}
+		}
+		if alike == 0 || marks["var(--c2)"] != alike || marks["var(--c2)"]+marks["var(--rest)"]+marks["var(--bad)"] != len(rows) {
+			t.Errorf("%s: %d rows in the table, %d of these types on one device; marks: %v", types, len(rows), alike, marks)
+		}
+	}
+	p.choose("model", "deepseek-v3")
+	p.answered()
+	if !eval[bool](p, `document.querySelector("#measured-none").checkVisibility() && !document.querySelector("#measured-table").checkVisibility()`) {
+		t.Error("of a model without rows the page does not say that there are none")
+	}
+}
+
+// What the page loads before its module is small.
+func TestCalculatorIsSmall(t *testing.T) {
+	const most = 150_000 // bytes as sent
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	p.answered()
+	sum := 0
+	for _, u := range p.requests() {
+		name := strings.TrimPrefix(strings.TrimPrefix(u, s.origin), base)
+		if strings.HasSuffix(name, ".wasm") {
+			continue
+		}
+		if strings.HasSuffix(name, "/") {
+			name += "index.html"
+		}
+		file, err := os.ReadFile(filepath.Join(s.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(file); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		t.Logf("%s: %d bytes, %d as sent", name, len(file), b.Len())
+		sum += b.Len()
+	}
+	if sum > most {
+		t.Errorf("%d bytes before the module; at most %d", sum, most)
 	}
 }
 

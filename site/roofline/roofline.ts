@@ -32,10 +32,13 @@ function calculate(box: HTMLElement, answer: HTMLElement, data: Data, module: Le
   const first = opening(form);
   note(...restore(form));
   box.hidden = false;
-  box.addEventListener("input", () => {
+  box.addEventListener("input", (event) => {
+    // while a slider is drawn along, its answers are shown and the last is told
+    if (event.target instanceof HTMLInputElement && event.target.type === "range") answer.setAttribute("aria-busy", "true");
     note(...form.offer());
     update();
   });
+  box.addEventListener("change", () => answer.removeAttribute("aria-busy"));
   configs(box, (model) => {
     form.adopt(model);
     note(...form.offer());
