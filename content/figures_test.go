@@ -243,10 +243,10 @@ var figures = map[string]map[string]func(x *example) float64{
 		"r":    func(x *example) float64 { return float64(x.q.OSL) / x.answer().Serving.OutputTokPerSec },
 		"out":  func(x *example) float64 { return x.answer().Serving.OutputTokPerSec },
 		"each": func(x *example) float64 { return x.answer().Serving.PerGPU },
-		"tpot": func(x *example) float64 { return x.answer().Serving.TPOTMS / 1e3 },
+		"tpot": func(x *example) float64 { return *x.answer().Serving.TPOTMS / 1e3 },
 		"b": func(x *example) float64 {
 			s := x.answer().Serving
-			return s.OutputTokPerSec * s.TPOTMS / 1e3
+			return s.OutputTokPerSec * *s.TPOTMS / 1e3
 		},
 		"Z": func(x *example) float64 { return float64(*x.answer().MaxConcurrency) },
 	},

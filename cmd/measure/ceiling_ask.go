@@ -164,7 +164,7 @@ func devices(known *catalog.Catalog) []string {
 
 func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 	var problems []string
-	for _, f := range []string{"model", "config", "weights", "target", "weights-dtype", "kv-dtype", "tp", "pp", "dp", "ep", "gamma", "mtp"} {
+	for _, f := range []string{"model", "config", "weights", "target", "weights-dtype", "kv-dtype", "tp", "pp", "dp", "dcp", "ep", "state-dtype", "gamma", "mtp"} {
 		if call.flags.Changed(f) {
 			problems = append(problems, "--"+f+" with a RECIPE, which states it: want one of the two")
 		}
@@ -202,7 +202,7 @@ func (call *ceilingCall) resolveRecipe(known *catalog.Catalog) []string {
 // fields are the words by which the arithmetic names what it was asked, where these are
 // not the flag's own.
 var fields = map[string]string{
-	"weight dtype ": "--weights-dtype ", "KV dtype ": "--kv-dtype ", "prompt and output ": "--isl and --osl ", "MTP drafts: ": "--mtp: ",
+	"weight dtype ": "--weights-dtype ", "state dtype ": "--state-dtype ", "KV dtype ": "--kv-dtype ", "prompt and output ": "--isl and --osl ", "MTP drafts: ": "--mtp: ",
 }
 
 // wrong lists what is wrong with the question, naming flags, with what would be accepted

@@ -132,6 +132,8 @@ type ceilingAsked struct {
 	TP           int64    `json:"tp"`
 	PP           int64    `json:"pp"`
 	DP           int64    `json:"dp"`
+	DCP          int64    `json:"dcp"`
+	StateDtype   string   `json:"state_dtype,omitempty"`
 	EP           int64    `json:"ep"`
 	Gamma        int64    `json:"gamma"`
 	Acceptance   *float64 `json:"acceptance"`
@@ -146,7 +148,7 @@ func (call *ceilingCall) asked() ceilingAsked {
 		Model: q.Model.Name, WeightsDtype: q.WeightDtype, KVDtype: q.KVDtype,
 		Batch: q.Batch, Context: q.Context, ISL: q.ISL, OSL: q.OSL,
 		Concurrency: q.Concurrency, Cached: q.Cached, Chunk: q.Chunk,
-		TP: q.TP, PP: q.PP, DP: q.DP, EP: q.EP, Gamma: q.Gamma, MTP: q.MTPDrafts,
+		TP: q.TP, PP: q.PP, DP: q.DP, DCP: q.DCP, StateDtype: q.StateDtype, EP: q.EP, Gamma: q.Gamma, MTP: q.MTPDrafts,
 	}
 	if q.Target != nil {
 		a.Target = &q.Target.Name

@@ -71,8 +71,12 @@ func (call *ceilingCall) print(w io.Writer, a roofline.Answer) {
 		if r.Expected != r.OutputTokPerSec {
 			expected = " (" + roofline.Number(r.Expected) + " expected)"
 		}
-		say("Serving", "%d:%d at c = %d: TTFT at least %s ms, TPOT at least %s ms, at most %s output tok/s%s, %s output tok/s per GPU", q.ISL, q.OSL, q.Concurrency,
-			roofline.Number(r.TTFTMS), roofline.Number(r.TPOTMS), roofline.Number(r.OutputTokPerSec), expected, roofline.Number(r.PerGPU))
+		tpot := ""
+		if r.TPOTMS != nil {
+			tpot = ", TPOT at least " + roofline.Number(*r.TPOTMS) + " ms"
+		}
+		say("Serving", "%d:%d at c = %d: TTFT at least %s ms%s, at most %s output tok/s%s, %s output tok/s per GPU", q.ISL, q.OSL, q.Concurrency,
+			roofline.Number(r.TTFTMS), tpot, roofline.Number(r.OutputTokPerSec), expected, roofline.Number(r.PerGPU))
 	}
 	for _, c := range a.Conventions {
 		say("Counted", "%s", c)

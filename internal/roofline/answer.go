@@ -46,10 +46,13 @@ func Ceiling(q Query) Answer {
 	}
 	if a.Missing["serving"] == "" {
 		a.Serving = &Serving{
-			TTFTMS: out[OutPrefillHardMS], TPOTMS: out[OutServingTPOTMS],
+			TTFTMS: out[OutPrefillHardMS], TPOTMS: known(out[OutServingTPOTMS]),
 			OutputTokPerSec: out[OutServingTokPerSec], Expected: out[OutServingTokPerSecExpected],
 			PerGPU: out[OutServingTokPerSecPerGPU],
 		}
+	}
+	if a.Serving != nil && a.Serving.TPOTMS == nil {
+		a.Missing["serving.tpot_ms"] = "one output token has none after it: --osl of 2 or more"
 	}
 	if a.Missing["fits"] == "" {
 		fits := out[OutFits] == 1

@@ -26,7 +26,7 @@ var formats = []format{
 	{"int4", 33.0 / 64, 0, false, 2, []string{"bf16"}, "4 bits a weight and a 2-byte scale on each 128, computed in bf16" + rest},
 	{"int4-g32", 18.0 / 32, 0, false, 2, []string{"bf16"}, "4 bits a weight and a 2-byte scale on each 32, computed in bf16" + rest},
 	{"int4-zp", 133.0 / 256, 0, false, 2, []string{"bf16"}, "4 bits a weight, a 2-byte scale and a 4-bit zero point on each 128, computed in bf16" + rest},
-	{"mxfp4", 17.0 / 32, 0, false, 2, []string{"fp4", "bf16"}, "4 bits a weight and a 1-byte scale on each 32" + rest},
+	{"mxfp4", 17.0 / 32, 0, false, 2, []string{"fp4", "fp8", "int8", "bf16"}, "4 bits a weight and a 1-byte scale on each 32" + rest},
 	{"nvfp4", 9.0 / 16, 0, false, 2, []string{"fp4", "bf16"}, "4 bits a weight and a 1-byte scale on each 16" + rest},
 	{"q8_0", 34.0 / 32, 0, true, 4, []string{"int8", "bf16"}, "34 bytes on each 32 weights, embedding and head too; router and norms f32"},
 	{"q6_k", 210.0 / 256, 0, true, 4, []string{"int8", "bf16"}, "210 bytes on each 256 weights, embedding and head too; router and norms f32"},
@@ -185,13 +185,20 @@ func (a *Attention) index() float64 {
 	return float64(a.Indexer.HeadDim + 4)
 }
 
-// kept is the size of what the layer keeps of a sequence whatever its length.
-func (a *Attention) kept() float64 {
+// stateBytes is the size of one element of a state's matrix by the type that it is kept in.
+var stateBytes = map[string]int64{"fp32": 4, "bf16": 2, "fp16": 2}
+
+// kept is the size of what the layer keeps of a sequence whatever its length, its matrices
+// in a type, or as the architecture says where none is given.
+func (a *Attention) kept(dtype string) float64 {
 	s := a.State
 	if s == nil {
 		return 0
 	}
 	matrix, inputs := s.Bytes, s.ConvBytes
+	if n := stateBytes[dtype]; n > 0 {
+		matrix = n
+	}
 	if matrix == 0 {
 		matrix = 4
 	}

@@ -51,7 +51,7 @@ func counts(in []float64) bool {
 			return false
 		}
 	}
-	return in[SlotTP] >= 1 && in[SlotPP] >= 1 && in[SlotDP] >= 1 && in[SlotBatch] > 0 && in[SlotBatch] <= most
+	return in[SlotTP] >= 1 && in[SlotPP] >= 1 && in[SlotDP] >= 1 && in[SlotDCP] >= 1 && in[SlotBatch] > 0 && in[SlotBatch] <= most
 }
 
 // most bounds every count of a query: beyond it products leave the integers that a
@@ -66,6 +66,7 @@ type step struct {
 	matrix, plain, expertFLOPs, head, attention, updates float64 // FLOPs; plain computes in 16 bits
 	index                                                float64
 	links                                                float64 // seconds
+	turns                                                float64 // a copy's share of cache and states is at least one sequence's: so many times an even share; 0 means 1
 
 	likelyExperts, likelyLinks float64 // where each token chooses for itself
 	reached, routed            float64 // experts that it then reaches, over the layers with some
@@ -111,10 +112,10 @@ func seenUpTo(k *packedKind, s float64) float64 {
 func triangle(n float64) float64 { return float64(float64(n*(n+1)) / 2) }
 
 // copies is how many times the layer's cache is kept: one of k heads splits at most k
-// ways.
+// ways, times the devices over which its tokens are dealt out.
 func copies(in []float64, k *packedKind) float64 {
-	if in[SlotTP] > k[KindShards] {
-		return in[SlotTP] / k[KindShards]
+	if ways := float64(k[KindShards] * in[SlotDCP]); in[SlotTP] > ways {
+		return in[SlotTP] / ways
 	}
 	return 1
 }
@@ -176,6 +177,9 @@ func stepOf(in []float64, b, s float64, likely bool) (w step) {
 		w.index += float64(float64(n*tokens) * float64(k[KindIndex]*s))
 	}
 	w.head = float64(float64(2*tokens) * in[SlotHeadParams])
+	if dp := in[SlotDP]; b < dp {
+		w.turns = dp / b
+	}
 	return w
 }
 
@@ -194,20 +198,28 @@ func (w *step) pass(in []float64, tokens, routed float64, likely bool) {
 		w.matrix += float64(n * k[KindParams])
 		w.plain += float64(n * k[KindPlainParams])
 		w.updates += float64(float64(n*tokens) * k[KindStateFLOPs])
-		if !(k[KindExperts] > 0) {
-			w.links += float64(n * float64(k[KindReduces]*sum))
-			w.likelyLinks += float64(n * float64(k[KindReduces]*sum))
+		routes := k[KindExperts] > 0
+		if !routes || dp == 1 { // each part of a layer ends in one sum
+			sums := float64(n * float64(k[KindReduces]*sum))
+			w.links += sums
+			w.likelyLinks += sums
+		}
+		if !routes {
 			continue
 		}
 		w.experts += float64(float64(n*k[KindTopK]) * k[KindExpertBytes])
 		w.expertFLOPs += float64(float64(n*k[KindTopK]) * k[KindExpertParams])
-		w.links += float64(n * linkTime(in, k, sum, tokens, false))
+		if dp != 1 {
+			w.links += float64(n * reaching(in, k, sum, tokens, false))
+		}
 		if likely {
 			d := Distinct(k[KindExperts], k[KindTopK], routed)
 			w.likelyExperts += float64(float64(n*d) * k[KindExpertBytes])
 			w.reached += float64(n * d)
 			w.routed += n
-			w.likelyLinks += float64(n * linkTime(in, k, sum, tokens, true))
+			if dp != 1 {
+				w.likelyLinks += float64(n * reaching(in, k, sum, tokens, true))
+			}
 		}
 	}
 	w.weights = float64(dp * layers)
@@ -218,9 +230,18 @@ func (w *step) pass(in []float64, tokens, routed float64, likely bool) {
 
 func (w *step) bytes() float64 { return w.weights + w.experts + w.kv + w.state }
 
+// own is the time factor of what sequences have each for themselves: with fewer sequences
+// than copies some copy still has a whole one.
+func (w *step) own() float64 {
+	if w.turns > 1 {
+		return w.turns
+	}
+	return 1
+}
+
 // memory is the time to move a step's bytes, over so many devices, in seconds.
 func (w *step) memory(in []float64, devices float64) float64 {
-	return w.bytes() / float64(in[SlotBandwidth]*devices)
+	return (w.weights + w.experts + float64((w.kv+w.state)*w.own())) / float64(in[SlotBandwidth]*devices)
 }
 
 // matrices is the time of all arithmetic but attention, in seconds.
@@ -238,21 +259,18 @@ func (w *step) attending(in []float64, devices float64) float64 {
 	if w.index > 0 {
 		t += w.index / float64(in[SlotPeakIndex]*devices)
 	}
-	return t
+	return float64(t * w.own())
 }
 
 func (w *step) compute(in []float64, devices float64) float64 {
 	return w.matrices(in, devices) + w.attending(in, devices)
 }
 
-// linkTime is the least time that the links take for one layer with experts over so many
-// tokens of the whole group, in seconds, where sum is what one sum over the devices takes
-// that share a matrix: each part of a layer ends in one. Experts that copies share are
-// reached by sending each token to them and back in place of the second sum.
-func linkTime(in []float64, k *packedKind, sum, tokens float64, expected bool) float64 {
-	if in[SlotDP] == 1 {
-		return float64(k[KindReduces] * sum)
-	}
+// reaching is the least time that the links take for one layer whose experts copies
+// share, over so many tokens of the whole group, in seconds, where sum is what one sum over
+// the devices takes that share a matrix: each token is sent to its experts and back in
+// place of the second sum.
+func reaching(in []float64, k *packedKind, sum, tokens float64, expected bool) float64 {
 	sums := float64((k[KindReduces] - 1) * sum)
 	group := float64(in[SlotTP] * in[SlotDP])
 	if in[SlotEP] == 0 { // each expert is split over all
@@ -373,11 +391,11 @@ func decode(in, out []float64) {
 	out[OutTokensPerStep] = yield
 	out[OutDecodeStepHardMS] = (hard + drafts) * 1e3
 	out[OutDecodeStepExpectedMS] = (expected + drafts) * 1e3
-	cache := likely.kv / float64(in[SlotBandwidth]*stage)
+	cache := float64(likely.kv*likely.own()) / float64(in[SlotBandwidth]*stage)
 	if attending := likely.attending(in, stage); attending > cache {
 		cache = attending
 	}
-	others := (likely.weights + likely.experts + likely.state) / float64(in[SlotBandwidth]*stage)
+	others := (likely.weights + likely.experts + float64(likely.state*likely.own())) / float64(in[SlotBandwidth]*stage)
 	out[OutDecodeStepOpWiseMS] = (larger(cache+known0(others, likely.matrices(in, stage)), likely.links) + drafts) * 1e3
 	out[OutDecodeStepSerialMS] = (larger(cache+known0(others, likely.compute(in, stage)), likely.links) + drafts) * 1e3
 	out[OutDecodeTokPerSecHard] = float64(b*yield) / (hard + drafts)
@@ -402,31 +420,32 @@ func draftTime(in []float64, b, devices float64) float64 {
 	return float64(gamma * known0(memory, compute))
 }
 
-// prefill bounds one prompt of which Cached tokens come from the prefix cache: only the
-// last token goes through the head. It is expected to be read in passes of one chunk,
+// prefill bounds one prompt of which Cached tokens come from the prefix cache, where they
+// are read once: only the last token goes through the head. It is expected to be read in passes of one chunk,
 // which take the stages of a pipeline in turn; at best chunks that follow each other keep
 // all stages busy. A prompt is one copy's, but experts are all devices'.
 func prefill(in, out []float64) {
 	fresh := in[SlotISL] - in[SlotCached]
 	chunk := fresh
 	if in[SlotChunk] > 0 {
-		chunk = min(in[SlotChunk], fresh)
+		chunk = lesser(in[SlotChunk], fresh)
 	}
 	passes := math.Ceil(fresh / chunk)
 	w := prompt(in, fresh, chunk, true)
 	out[OutPrefillFLOPs] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates
-	hard, binding := greatest(float64(passes*promptMemory(in, &w)), promptCompute(in, &w, in[SlotPP]), w.links/in[SlotPP])
+	hard, binding := greatest(promptMemory(in, &w, passes), promptCompute(in, &w, in[SlotPP]), w.links/in[SlotPP])
 	inTurn := promptCompute(in, &w, 1)
 	if math.IsNaN(inTurn) {
 		return // what a prompt costs is its arithmetic
 	}
 	w.choose()
-	reading := float64(passes * promptMemory(in, &w))
+	reading := promptMemory(in, &w, passes)
 	if last := fresh - float64((passes-1)*chunk); last < chunk { // fewer tokens reach fewer experts
 		var rest step
 		rest.pass(in, last, last, true)
 		rest.choose()
-		reading += promptMemory(in, &rest) - promptMemory(in, &w)
+		w.kv = 0
+		reading += promptMemory(in, &rest, 1) - promptMemory(in, &w, 1)
 	}
 	expected, _ := greatest(reading, inTurn, w.links)
 	out[OutPrefillBinding] = binding
@@ -444,15 +463,19 @@ func prompt(in []float64, fresh, chunk float64, likely bool) (w step) {
 		w.attention += float64(n * float64(k[KindPrefillAttention]*seenOver(k, in[SlotCached], fresh)))
 		pairs := float64(fresh*in[SlotCached]) + triangle(fresh)
 		w.index += float64(n * float64(k[KindIndex]*pairs))
+		prefix := float64(k[KindKV]*seen(k, in[SlotCached])) + float64(k[KindIndexKV]*in[SlotCached])
+		w.kv += float64(float64(float64(n*in[SlotDP])*prefix) * copies(in, k)) // one copy reads it
 	}
 	w.head = float64(2 * in[SlotHeadParams])
 	return w
 }
 
-// promptMemory is the time to read the weights once, in seconds: each pass reads every
-// stage's.
-func promptMemory(in []float64, w *step) float64 {
-	return (w.weights + w.experts) / float64(float64(in[SlotBandwidth]*in[SlotTP])*in[SlotDP])
+// promptMemory is the time to read what a prompt asks for, in seconds: the weights of all
+// layers in each pass, the head and the cached prefix once. Each pass reads every stage's.
+func promptMemory(in []float64, w *step, passes float64) float64 {
+	head := float64(in[SlotDP] * in[SlotHeadBytes])
+	bytes := float64(passes*(w.weights-head+w.experts)) + head + w.kv
+	return bytes / float64(float64(in[SlotBandwidth]*in[SlotTP])*in[SlotDP])
 }
 
 // promptCompute is the time of a prompt's arithmetic on so many stages, in seconds: its
@@ -471,106 +494,106 @@ func promptCompute(in []float64, w *step, stages float64) float64 {
 
 // serving bounds the output rate of requests of one shape, C in flight. A request costs
 // its prefill and OSL−1 further tokens (prefill yields the first), each step sharing the
-// weights with at most C−1 others; neither arithmetic nor memory can be over-booked.
+// weights with the others that fit; neither arithmetic nor memory nor links can be
+// over-booked. Nor do C requests end more often than C in the time that one takes which
+// has the devices to itself.
 func serving(in, out []float64) {
 	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
-	hard := out[OutPrefillHardMS]
-	if math.IsNaN(hard) {
+	first := out[OutPrefillHardMS] / 1e3
+	if math.IsNaN(first) {
 		return
 	}
-	request, expected := requestTimes(in, devices)
-	rate := in[SlotOSL] / request
-	out[OutServingTokPerSec] = rate
-	out[OutServingTokPerSecExpected] = in[SlotOSL] / expected
-	out[OutServingTokPerSecPerGPU] = rate / devices
-	out[OutServingTPOTMS] = servingTPOT(in, rate) * 1e3
+	r := requestOf(in, devices)
+	most := in[SlotConcurrency] / (first + float64(r.steps*r.alone))
+	hard := min(1/r.hard, most)
+	out[OutServingTokPerSec] = float64(in[SlotOSL] * hard)
+	out[OutServingTokPerSecExpected] = float64(in[SlotOSL] * min(1/r.expected, hard))
+	out[OutServingTokPerSecPerGPU] = out[OutServingTokPerSec] / devices
+	if further := in[SlotOSL] - 1; further > 0 {
+		out[OutServingTPOTMS] = float64(r.steps*r.alone) / further * 1e3
+	}
 }
 
-// requestTimes are the least time that one request takes of all devices, and what is
-// expected of it, in seconds.
-func requestTimes(in []float64, devices float64) (hard, expected float64) {
-	c, yield := in[SlotConcurrency], tokensPerStep(in)
-	fresh := in[SlotISL] - in[SlotCached]
+// request is what serving asks of the devices, in seconds.
+type request struct {
+	hard, expected float64 // of all devices, where others share what can be shared
+	alone          float64 // a step of one sequence that has them to itself
+	steps          float64 // after the prefill
+}
+
+// requestOf works out one request. Its further steps are at least as many as the tokens
+// that steps yield on average ask for, and as those that no step can pass.
+func requestOf(in []float64, devices float64) (r request) {
+	c, tokens := in[SlotConcurrency], in[SlotGamma]+1
+	fresh, further := in[SlotISL]-in[SlotCached], in[SlotOSL]-1
 	first := prompt(in, fresh, fresh, false)
-	further := in[SlotOSL] - 1
-	steps := further / yield
-	w := stepOf(in, c, 0, true)
-	tokens := in[SlotGamma] + 1
-	var one step // a step of one sequence, at the mean over its contexts
+	r.steps = larger(further/tokensPerStep(in), math.Ceil(further/tokens))
+	if fit := seats(in, held(in, in[SlotISL])); in[SlotCached] == 0 && fit >= 1 {
+		c = lesser(c, fit)
+	}
+	var w step // of all in flight, whose caches are looked at below
+	w.pass(in, float64(c*tokens), float64(c*tokens), true)
+	share := w.over(c)
+	share.head = float64(float64(2*tokens) * in[SlotHeadParams])
+	lone := stepOf(in, 1, 0, false)
+	lone.kv, lone.state = 0, 0
+	each := share // with a cache of its own throughout
 	if further > 0 {
 		for i := range int(in[SlotKinds]) {
 			k := kind(in, i)
 			n := k[KindLayers]
 			mean := seenOver(k, in[SlotISL], further) / further
 			context := in[SlotISL] + float64(in[SlotOSL]/2)
-			cached := float64(k[KindKV]*mean) + float64(k[KindIndexKV]*context)
-			one.kv += float64(float64(n*cached) * copies(in, k))
-			one.state += float64(float64(2*n) * k[KindState])
-			one.attention += float64(float64(n*tokens) * float64(k[KindAttention]*mean))
-			one.index += float64(float64(n*tokens) * float64(k[KindIndex]*context))
-		}
-	}
-	one.weights, one.experts, one.likelyExperts = w.weights/c, w.experts/c, w.likelyExperts/c
-	one.matrix, one.plain, one.expertFLOPs, one.head, one.updates = w.matrix/c, w.plain/c, w.expertFLOPs/c, w.head/c, w.updates/c
-	compute := first.compute(in, devices) + float64(steps*one.compute(in, devices))
-	hard, _ = greatest(float64(steps*one.memory(in, devices)), compute, 0)
-	one.choose()
-	expected, _ = greatest(float64(steps*one.memory(in, devices)), compute, 0)
-	return hard, expected
-}
-
-// servingTPOT is the least time a token at the mean batch that the rate implies, by
-// Little's law: the batch is rate × time a token, and the time grows with the batch. Each
-// roof of the step, with each of the drafts, meets the law at a batch of its own; the
-// greatest of those is the one that holds.
-func servingTPOT(in []float64, rate float64) float64 {
-	context := in[SlotISL] + float64(in[SlotOSL]/2)
-	yield := tokensPerStep(in)
-	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
-	w := stepOf(in, 1, context, false)
-	bandwidth := float64(in[SlotBandwidth] * devices)
-	roofs := [...]line{
-		{(w.weights + w.experts) / bandwidth, (w.kv + w.state) / bandwidth},
-		{0, w.compute(in, devices)},
-		{0, w.links / in[SlotPP]},
-	}
-	drafts := [...]line{{}, {}}
-	if in[SlotMTPDrafts] == 1 {
-		drafts[0].once = float64(in[SlotGamma]*in[SlotDraftBytes]) / bandwidth
-		drafts[1].each = float64(float64(2*in[SlotGamma])*in[SlotDraftParams]) / float64(in[SlotPeakLayers]*devices)
-	}
-	tokens := rate / yield // steps a second that the rate implies, of one sequence
-	b := 1.0
-	for _, r := range roofs {
-		for _, d := range drafts {
-			grows := 1 - float64(tokens*(r.each+d.each))
-			switch meets := float64(tokens*(r.once+d.once)) / grows; {
-			case grows <= 0:
-				b = in[SlotConcurrency]
-			case meets > b:
-				b = meets
+			attention := float64(float64(n*tokens) * float64(k[KindAttention]*mean))
+			index := float64(float64(n*tokens) * float64(k[KindIndex]*context))
+			read := float64(float64(n*(float64(k[KindKV]*mean)+float64(k[KindIndexKV]*context))) * copies(in, k))
+			state := float64(float64(2*n) * k[KindState])
+			for _, to := range []*step{&share, &each, &lone} {
+				to.attention += attention
+				to.index += index
+				to.kv += read
+				to.state += state
 			}
+			// At best all that a prefix cache holds is one prefix, which is read for all at once.
+			own := ownOf(k, in[SlotISL], in[SlotCached], further, mean)
+			common := float64(k[KindKV]*(mean-own)) + float64(k[KindIndexKV]*in[SlotCached])
+			share.kv -= float64(float64(float64(n*common)*copies(in, k)) * (1 - 1/c))
 		}
 	}
-	b = known0(1, lesser(b, in[SlotConcurrency]))
-	step, _ := greatest(roofs[0].at(b), roofs[1].at(b), roofs[2].at(b))
-	return (step + known0(drafts[0].at(b), drafts[1].at(b))) / yield
+	links := (first.links + float64(r.steps*share.links)) / in[SlotPP]
+	compute := first.compute(in, devices) + float64(r.steps*share.compute(in, devices))
+	r.hard, _ = greatest(float64(r.steps*share.memory(in, devices)), compute, links)
+	each.choose()
+	r.expected, _ = greatest(float64(r.steps*each.memory(in, devices)), compute, links)
+	stage := float64(in[SlotTP] * in[SlotDP])
+	r.alone, _ = greatest(lone.memory(in, stage), lone.compute(in, stage), lone.links)
+	r.alone += draftTime(in, 1, float64(stage*in[SlotPP]))
+	return r
 }
 
-// line is a time that grows with the batch.
-type line struct{ once, each float64 }
+// over is what one of c sequences has of a step that they share.
+func (w *step) over(c float64) step {
+	return step{
+		weights: w.weights / c, experts: w.experts / c, likelyExperts: w.likelyExperts / c,
+		matrix: w.matrix / c, plain: w.plain / c, expertFLOPs: w.expertFLOPs / c, updates: w.updates / c,
+		links: w.links / c, likelyLinks: w.likelyLinks / c,
+	}
+}
 
-func (l line) at(b float64) float64 { return l.once + float64(l.each*b) }
+// ownOf is how many of the tokens that a layer reads, on average over so many further
+// tokens, are the sequence's own at the least, where the first cached ones are also others'.
+func ownOf(k *packedKind, isl, cached, further, mean float64) float64 {
+	if k[KindWindow] > 0 {
+		return seenOver(k, isl-cached, further) / further
+	}
+	return max(mean-cached, 0)
+}
 
 // room says what fits: the weights, and beside them the cache and state of each sequence
 // at its full length, with nothing else resident.
 func room(in, out []float64) {
 	_ = in[HeadSlots-1] // one check for all slots
-	memory := float64(float64(float64(in[SlotMemory]*in[SlotTP])*in[SlotPP]) * in[SlotDP])
-	weights := float64(in[SlotDP]*in[SlotResident]) + in[SlotResidentExperts]
-	if in[SlotMTPDrafts] == 1 {
-		weights += in[SlotDraftResident]
-	}
+	memory, weights := roomOf(in)
 	out[OutResidentBytes] = weights
 	each := held(in, in[SlotContext])
 	need := weights + float64(inCopies(in, in[SlotBatch], math.Ceil)*each)
@@ -590,11 +613,31 @@ func room(in, out []float64) {
 	if !(each > 0) {
 		return
 	}
-	n := min(max(inCopies(in, math.Floor((memory-weights)/each), math.Floor), 0), most)
+	out[OutMaxConcurrency] = seats(in, each)
+}
+
+// seats is how many sequences fit that keep so many bytes each; NaN where the memory or
+// the weights are not known or a sequence keeps nothing.
+func seats(in []float64, each float64) float64 {
+	memory, weights := roomOf(in)
+	if !(each > 0) || math.IsNaN(memory) || math.IsNaN(weights) {
+		return nan
+	}
+	n := lesser(known0(0, inCopies(in, math.Floor((memory-weights)/each), math.Floor)), most)
 	for n > 0 && weights+float64(n*each) > memory { // rounded up on the way
 		n -= in[SlotDP]
 	}
-	out[OutMaxConcurrency] = max(n, 0)
+	return known0(0, n)
+}
+
+// roomOf is the memory of all devices, and what the weights take of it.
+func roomOf(in []float64) (memory, weights float64) {
+	memory = float64(float64(float64(in[SlotMemory]*in[SlotTP])*in[SlotPP]) * in[SlotDP])
+	weights = float64(in[SlotDP]*in[SlotResident]) + in[SlotResidentExperts]
+	if in[SlotMTPDrafts] == 1 {
+		weights += in[SlotDraftResident]
+	}
+	return memory, weights
 }
 
 // inCopies is so many sequences, rounded to as many in each copy: a copy's memory holds
@@ -616,10 +659,10 @@ func held(in []float64, length float64) float64 {
 		k := kind(in, i)
 		tokens := length
 		if k[KindWindow] > 0 {
-			tokens = min(tokens, k[KindWindow])
+			tokens = lesser(tokens, k[KindWindow])
 		}
 		if k[KindChunk] > 0 {
-			tokens = min(tokens, k[KindChunk])
+			tokens = lesser(tokens, k[KindChunk])
 		}
 		cached := float64((float64(k[KindKV]*tokens) + float64(k[KindIndexKV]*length)) * copies(in, k))
 		sum += float64(k[KindLayers] * (cached + k[KindState]))

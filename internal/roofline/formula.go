@@ -74,12 +74,17 @@ func bytesRead(in, out []float64) string {
 	if out[OutExpertBytesRead] > 0 {
 		parts = append(parts, gigabytes(out[OutExpertBytesRead])+" experts, "+routing(in))
 	}
-	if out[OutKVBytesRead] > 0 {
-		parts = append(parts, gigabytes(out[OutKVBytesRead])+" KV")
+	own := func(bytes float64, what string) {
+		switch {
+		case !(bytes > 0):
+		case in[SlotBatch] < in[SlotDP]: // some copy has a whole sequence
+			parts = append(parts, Number(in[SlotDP])+" × "+gigabytes(bytes/in[SlotBatch])+" "+what)
+		default:
+			parts = append(parts, gigabytes(bytes)+" "+what)
+		}
 	}
-	if out[OutStateBytesRead] > 0 {
-		parts = append(parts, gigabytes(out[OutStateBytesRead])+" state")
-	}
+	own(out[OutKVBytesRead], "KV")
+	own(out[OutStateBytesRead], "state")
 	s := parts[0]
 	for _, p := range parts[1:] {
 		s += " + " + p
@@ -137,16 +142,7 @@ func PrefillFormula(in []float64) string {
 	result := " = " + Number(out[OutPrefillHardMS]) + " ms"
 	switch out[OutPrefillBinding] {
 	case BindingMemory:
-		passes := ""
-		if c := in[SlotChunk]; c > 0 && c < fresh {
-			passes = Number(math.Ceil(fresh/c)) + " passes × "
-		}
-		w := prompt(in, fresh, fresh, false)
-		s := gigabytes(w.weights/in[SlotDP]) + " weights"
-		if w.experts > 0 {
-			s = "(" + s + " + " + gigabytes(w.experts) + " experts, " + routing(in) + ")"
-		}
-		return passes + s + " ÷ " + timesOf(in[SlotTP]) + given(in[SlotBandwidth]/1e9) + " GB/s" + result
+		return promptRead(in, fresh) + " ÷ " + timesOf(in[SlotTP]) + given(in[SlotBandwidth]/1e9) + " GB/s" + result
 	case BindingCompute:
 		w := prompt(in, fresh, fresh, false)
 		devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
@@ -169,6 +165,33 @@ func PrefillFormula(in []float64) string {
 		return communicationFormula(in, fresh, false) + result
 	}
 	return ""
+}
+
+// promptRead writes what one copy reads for a prompt, part by part.
+func promptRead(in []float64, fresh float64) string {
+	w := prompt(in, fresh, fresh, false)
+	dp := in[SlotDP]
+	s, terms := gigabytes(w.weights/dp)+" weights", 1
+	experts := ""
+	if w.experts > 0 {
+		experts = " + " + gigabytes(w.experts/dp) + " experts, " + routing(in)
+	}
+	if c := in[SlotChunk]; c > 0 && c < fresh {
+		layers := gigabytes(w.weights/dp-in[SlotHeadBytes]) + " layers" + experts
+		if experts != "" {
+			layers = "(" + layers + ")"
+		}
+		s, terms = Number(math.Ceil(fresh/c))+" passes × "+layers+" + "+gigabytes(in[SlotHeadBytes])+" head", 2
+	} else if experts != "" {
+		s, terms = s+experts, 2
+	}
+	if w.kv > 0 {
+		s, terms = s+" + "+gigabytes(w.kv/dp)+" KV of the cached prefix", 2
+	}
+	if terms > 1 {
+		s = "(" + s + ")"
+	}
+	return s
 }
 
 // LinkFormula writes what the links alone ask of a pass over so many tokens, whether or
@@ -359,7 +382,7 @@ func conventions(q Query) []string {
 	case ok:
 		c = append(c, q.WeightDtype+" weights: "+f.says+scopeSays(q.Model.WeightScope[q.WeightDtype]))
 	}
-	c = append(c, cacheSays(a, q.KVDtype)...)
+	c = append(c, cacheSays(a, q.KVDtype, q.StateDtype)...)
 	if q.Gamma > 0 {
 		how := "drafting itself is not charged"
 		if q.MTPDrafts {
@@ -380,6 +403,15 @@ func conventions(q Query) []string {
 			c = append(c, "arithmetic bounds nothing here: no dense "+f.peaks[0]+" peak of "+q.Target.Name+" is published; the roof is memory's alone")
 		}
 	}
+	if fit := q.inCache(); fit != "" {
+		c = append(c, fit)
+	}
+	if q.DCP > 1 {
+		c = append(c, "context parallel: the tokens of each cache are dealt out over "+itoa(q.DCP)+" devices of those that share its heads")
+	}
+	if q.Cached > 0 {
+		c = append(c, "cached prefix: the hard serving line reads one prefix for all requests, as if they shared it; the expected line and what fits count each one's own")
+	}
 	if q.PP > 1 {
 		c = append(c, "pipeline: a step takes at least what one sequence alone takes through all stages in turn, and what all sequences take with every device busy; expected: sequences in "+itoa(q.PP)+" groups, each passing all stages")
 	}
@@ -396,6 +428,19 @@ func conventions(q Query) []string {
 	return c
 }
 
+// inCache says that the weights may stay in the devices' last level of cache, beside which
+// the memory's bandwidth need not bound; "" where they cannot.
+func (q *Query) inCache() string {
+	cache := q.Target.CacheBytes * q.TP * q.PP * q.DP
+	in := Pack(*q)
+	w := CeilingPacked(in)[OutWeightBytesRead] + in[SlotResidentExperts]
+	if cache == 0 || !(w <= float64(cache)) {
+		return ""
+	}
+	return "the " + gigabytes(w) + " of weights that a step reads could stay in " + gigabytes(float64(cache)) +
+		" of last-level cache, which is faster than the memory: a step may then take less than memory's roof"
+}
+
 func scopeSays(scope string) string {
 	switch scope {
 	case ScopeExperts:
@@ -407,7 +452,7 @@ func scopeSays(scope string) string {
 }
 
 // cacheSays states what a step reads of the cache where that is not simply all of it.
-func cacheSays(a *Architecture, kv string) []string {
+func cacheSays(a *Architecture, kv, state string) []string {
 	var windows, chunks, latents, selected, states bool
 	for i := range a.Layers {
 		l := &a.Layers[i].Attention
@@ -435,7 +480,11 @@ func cacheSays(a *Architecture, kv string) []string {
 		c = append(c, s)
 	}
 	if states {
-		c = append(c, "a state is read and written in each step")
+		s := "a state is read and written in each step"
+		if state != "" {
+			s += ", its matrices in " + state
+		}
+		c = append(c, s)
 	}
 	return c
 }

@@ -226,9 +226,12 @@ func TestSmallerFormatsNeverSlow(t *testing.T) {
 	})
 }
 
-// N devices never do more than N times what one does.
+// N devices never do more than N times what one does, where either has room for all.
 func TestDevicesNeverMultiplyBeyondTheirNumber(t *testing.T) {
 	each(t, func(t *testing.T, _ rooftest.Random, q roofline.Query) {
+		roomy := *q.Target
+		roomy.MemoryGB, roomy.MemoryBytes = "1000000000", 0
+		q.Target = &roomy
 		one := q
 		one.TP, one.PP, one.DP, one.EP = 1, 1, 1, 0
 		devices := float64(q.Filled().TP * max(q.PP, 1) * max(q.DP, 1))
@@ -276,7 +279,8 @@ func TestMaxConcurrencyFits(t *testing.T) {
 	})
 }
 
-// A longer prompt takes no less time, and more of it in the cache or in one pass no more.
+// A longer prompt takes no less time, and more of it in the cache or in one pass no more,
+// but for the reading of what is cached.
 func TestPrefillIsMonotone(t *testing.T) {
 	each(t, func(t *testing.T, r rooftest.Random, q roofline.Query) {
 		a := roofline.Ceiling(q)
@@ -291,10 +295,14 @@ func TestPrefillIsMonotone(t *testing.T) {
 		chunked.Chunk = 1 + r.Int64N(q.ISL)
 		finer := chunked
 		finer.Chunk = 1 + r.Int64N(chunked.Chunk)
+		fast := *q.Target
+		fast.BandwidthGBs = "1000000000000"
+		uncached := q
+		uncached.Target, cached.Target = &fast, &fast
 		for _, c := range []struct {
 			what        string
 			short, long roofline.Query
-		}{{"a longer prompt", q, longer}, {"more from the cache", cached, q}, {"smaller chunks", chunked, finer}} {
+		}{{"a longer prompt", q, longer}, {"more from the cache", cached, uncached}, {"smaller chunks", chunked, finer}} {
 			short, long := roofline.Ceiling(c.short).PrefillMS, roofline.Ceiling(c.long).PrefillMS
 			atMost(t, c.what+", hard", short.Hard, long.Hard)
 			atMost(t, c.what+", expected", short.Expected, long.Expected)
@@ -332,24 +340,33 @@ func TestSpeculation(t *testing.T) {
 	})
 }
 
-// The time a token that a load is said to have is the step's at the batch that this time
-// and the rate together imply: batch = rate × time (Little's law), from one sequence to
-// all in flight.
-func TestServingKeepsLittlesLaw(t *testing.T) {
+// No request ends sooner than its prompt and one step alone for each further token take,
+// so that no load has a rate beyond as many of those as are in flight; and such a step
+// lies between the first and the last of the decode steps that a request has.
+func TestServingWaitsForEachToken(t *testing.T) {
 	each(t, func(t *testing.T, _ rooftest.Random, q roofline.Query) {
-		if q.PP > 1 { // a step takes what one sequence alone does, whatever the batch
+		a := answered(t, q)
+		further := float64(q.OSL - 1)
+		if further == 0 {
+			if a.Serving.TPOTMS != nil || a.Missing["serving.tpot_ms"] == "" {
+				t.Errorf("a time a token where there is no further token: %v, %v", a.Serving.TPOTMS, a.Missing)
+			}
 			return
 		}
-		in := roofline.Pack(q)
-		out := roofline.CeilingPacked(in)
-		tpot := out[roofline.OutServingTPOTMS]
-		in[roofline.SlotBatch] = min(max(out[roofline.OutServingTokPerSec]*tpot/1e3, 1), float64(q.Concurrency))
-		in[roofline.SlotContext] = float64(q.ISL) + float64(q.OSL)/2
-		step := roofline.CeilingPacked(in)
-		want := step[roofline.OutDecodeStepHardMS] / step[roofline.OutTokensPerStep]
-		if !(math.Abs(tpot-want) <= 1e-9*want) {
-			t.Errorf("%v ms a token at a batch of %v, whose step takes %v", tpot, in[roofline.SlotBatch], want)
+		alone := a.Serving.TTFTMS + further**a.Serving.TPOTMS
+		atMost(t, "rate", a.Serving.OutputTokPerSec, float64(q.Concurrency*q.OSL)/alone*1e3)
+		atMost(t, "expected rate", a.Serving.Expected, a.Serving.OutputTokPerSec)
+		if q.Gamma > 0 || chunked(q.Model) {
+			return
 		}
+		step := func(context int64) float64 {
+			one := q
+			one.Batch, one.Context, one.PP = 1, context, 0
+			one.TP = q.Filled().TP
+			return answered(t, one).DecodeStepMS.Hard
+		}
+		atMost(t, "a first step", step(q.ISL+1), *a.Serving.TPOTMS)
+		atMost(t, "a step on average", *a.Serving.TPOTMS, step(q.ISL+q.OSL))
 	})
 }
 
@@ -398,13 +415,15 @@ func TestPackedAnswersAsAsked(t *testing.T) {
 			"serving":          {roofline.OutServingTokPerSec, a.Serving.OutputTokPerSec},
 			"serving expected": {roofline.OutServingTokPerSecExpected, a.Serving.Expected},
 			"serving a device": {roofline.OutServingTokPerSecPerGPU, a.Serving.PerGPU},
-			"serving, a token": {roofline.OutServingTPOTMS, a.Serving.TPOTMS},
 			"KV a token":       {roofline.OutKVBytesPerToken, *a.KVBytesPerToken},
 			"resident":         {roofline.OutResidentBytes, *a.WeightBytes},
 		} {
 			if out[c.slot] != c.want {
 				t.Errorf("%s: packed %v, asked %v", name, out[c.slot], c.want)
 			}
+		}
+		if p := a.Serving.TPOTMS; p != nil && *p != out[roofline.OutServingTPOTMS] {
+			t.Errorf("serving, a token: packed %v, asked %v", out[roofline.OutServingTPOTMS], *p)
 		}
 		if a.MaxConcurrency != nil && float64(*a.MaxConcurrency) != out[roofline.OutMaxConcurrency] {
 			t.Errorf("most: packed %v, asked %v", out[roofline.OutMaxConcurrency], *a.MaxConcurrency)

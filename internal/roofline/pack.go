@@ -14,6 +14,7 @@ const (
 	SlotTP                 // devices that share each matrix
 	SlotPP                 // stages in turn, each of TP × DP devices
 	SlotDP                 // copies of all but the experts
+	SlotDCP                // devices of a TP group over which each cache is dealt out
 	SlotEP                 // devices over which whole experts are spread; 0: experts are split as all else is
 	SlotGamma              // tokens drafted for each step; 0: no speculation
 	SlotAcceptance         // of each drafted token, 0 to 1
@@ -107,7 +108,7 @@ const (
 	OutServingTokPerSec
 	OutServingTokPerSecExpected
 	OutServingTokPerSecPerGPU
-	OutServingTPOTMS
+	OutServingTPOTMS   // alone
 	OutKVBytesPerToken // that one token adds over all layers
 	OutResidentBytes   // of weights, all devices together
 	OutSlots           // length of a packed answer
@@ -171,6 +172,7 @@ func Pack(q Query) []float64 {
 	in[SlotTP] = float64(q.TP)
 	in[SlotPP] = float64(q.PP)
 	in[SlotDP] = float64(q.DP)
+	in[SlotDCP] = float64(q.DCP)
 	in[SlotEP] = float64(q.EP)
 	in[SlotGamma] = float64(q.Gamma)
 	in[SlotAcceptance] = q.Acceptance
@@ -207,6 +209,9 @@ func (q Query) Filled() Query {
 	if q.DP == 0 {
 		q.DP = 1
 	}
+	if q.DCP == 0 {
+		q.DCP = 1
+	}
 	if q.TP == 0 && q.Target != nil {
 		q.TP = max(1, q.Target.Count/max(1, q.PP*q.DP))
 	}
@@ -230,7 +235,7 @@ func packModel(in []float64, q Query) []float64 {
 	rest, experts := 0.0, 0.0
 	for i := range a.Layers {
 		l := &a.Layers[i]
-		k := packKind(l, a.Hidden, f, known, kv, kvKnown)
+		k := packKind(l, a.Hidden, f, known, kv, kvKnown, q.StateDtype)
 		rest += float64(float64(l.Count) * k[KindBytes])
 		experts += float64(float64(l.Count*l.FFN.Experts) * k[KindExpertBytes])
 		if same := find(in, k); same != nil {
@@ -284,7 +289,7 @@ func (s *Stored) pack(in []float64, experts float64) {
 }
 
 // packKind is one kind of layer as slots.
-func packKind(l *Layer, hidden int64, f scoped, known bool, kv kvFormat, kvKnown bool) *packedKind {
+func packKind(l *Layer, hidden int64, f scoped, known bool, kv kvFormat, kvKnown bool, state string) *packedKind {
 	t := l.tally(hidden)
 	a := &l.Attention
 	k := new(packedKind)
@@ -294,7 +299,7 @@ func packKind(l *Layer, hidden int64, f scoped, known bool, kv kvFormat, kvKnown
 	k[KindWindow], k[KindChunk], k[KindSelected] = float64(a.Window), float64(a.Chunk), float64(a.Selected)
 	k[KindShards] = float64(a.shards())
 	k[KindIndexKV] = a.index()
-	k[KindState] = a.kept()
+	k[KindState] = a.kept(state)
 	k[KindAttention], k[KindPrefillAttention] = a.pairFLOPs()
 	k[KindIndex] = a.indexFLOPs()
 	k[KindStateFLOPs] = a.stateFLOPs()

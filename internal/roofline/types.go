@@ -225,6 +225,7 @@ type Query struct {
 	Target      *Target
 	WeightDtype string // "" means the model's first format
 	KVDtype     string // "" means bf16
+	StateDtype  string // of the matrices of states: fp32, bf16 or fp16; "" means as the architecture says
 	Stored      *Stored
 	Batch       int64 // sequences decoding together over the whole group; ≥ 1
 	Context     int64 // tokens in each sequence's cache that a step reads
@@ -236,6 +237,7 @@ type Query struct {
 	TP          int64 // devices that share each matrix; 0 means as many as the target has for a stage
 	PP          int64 // stages that a token passes in turn, each with TP × DP devices of its own; 0 means one
 	DP          int64 // copies of all but the experts, which the copies share; 0 means one
+	DCP         int64 // devices of a TP group over which each sequence's cache is dealt out in turn; 0 means one
 	EP          int64 // devices over which whole experts are spread; 0 means that experts are split as all else is
 	NoMulticast bool  // the links carry whole messages only: the switch neither copies nor adds up
 
@@ -290,11 +292,11 @@ type Parts struct {
 
 // Serving bounds a load of requests of one shape at one concurrency.
 type Serving struct {
-	TTFTMS          float64 `json:"ttft_ms"`      // no first token comes sooner, alone
-	TPOTMS          float64 `json:"tpot_ms"`      // at the mean batch that the rate implies
-	OutputTokPerSec float64 `json:"output_tok_s"` // over all devices
-	Expected        float64 `json:"expected_output_tok_s"`
-	PerGPU          float64 `json:"output_tok_s_per_gpu"`
+	TTFTMS          float64  `json:"ttft_ms"`      // no first token comes sooner, alone
+	TPOTMS          *float64 `json:"tpot_ms"`      // no further token comes sooner, alone; nil where there is none
+	OutputTokPerSec float64  `json:"output_tok_s"` // over all devices
+	Expected        float64  `json:"expected_output_tok_s"`
+	PerGPU          float64  `json:"output_tok_s_per_gpu"`
 }
 
 // Answer is a ceiling with its working. Missing names what could not be computed, by

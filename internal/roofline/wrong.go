@@ -178,6 +178,9 @@ func countFaults(q Query, all []string) []fault {
 		list = append(list, fault{"acceptance: how many of " + plural(q.Gamma, "drafted token") + " a step keeps is unknown",
 			[]string{"decode_step_ms", "decode_tok_s", "binding", "formula", "parts", "serving"}, false})
 	}
+	if q.StateDtype != "" && stateBytes[q.StateDtype] == 0 {
+		wrong("state dtype "+strconv.Quote(q.StateDtype)+" is not known; there are: fp32, bf16, fp16", append([]string{"fits"}, all...)...)
+	}
 	if q.MTPDrafts && q.Model != nil && q.Model.Architecture.MTP == nil {
 		wrong("MTP drafts: "+q.Model.Name+" has no MTP module", timed...)
 	}
@@ -254,7 +257,7 @@ func layout(q Query) string {
 	for _, c := range []struct {
 		name, what string
 		n          int64
-	}{{"tp", "device computes", q.TP}, {"pp", "stage computes", q.PP}, {"dp", "copy computes", q.DP}} {
+	}{{"tp", "device computes", q.TP}, {"pp", "stage computes", q.PP}, {"dp", "copy computes", q.DP}, {"dcp", "device holds each cache", q.DCP}} {
 		if c.n < 1 {
 			return c.name + " " + itoa(c.n) + ": at least 1 " + c.what
 		}
@@ -275,6 +278,8 @@ func layout(q Query) string {
 	}
 	experts := a.experts()
 	switch {
+	case q.TP%q.DCP != 0:
+		return "dcp " + itoa(q.DCP) + ": a cache is dealt out over devices of one tp group of " + itoa(q.TP) + ", which dcp must divide"
 	case q.EP > 1 && experts == 0:
 		return "ep " + itoa(q.EP) + ": " + q.Model.Name + " has no experts to spread; want ep 0"
 	case q.EP > 0 && q.TP*q.DP%q.EP != 0:

@@ -2,6 +2,7 @@ package row
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"rowproof/internal/roofline"
@@ -64,6 +65,8 @@ func (r *Recipe) roof(m *roofline.Model, t *roofline.Target, role string) (q roo
 		return q, 0, "the parallel layout, which the recipe leaves open"
 	}
 	q.TP, q.PP = p.TP, p.PP
+	q.DCP, _ = strconv.ParseInt(r.flag("--decode-context-parallel-size", "-dcp", "--dcp-size"), 10, 64)
+	q.StateDtype = r.stateDtype(m)
 	if !routes(m) {
 		return q, replicas * p.DP, ""
 	}
@@ -75,6 +78,39 @@ func (r *Recipe) roof(m *roofline.Model, t *roofline.Target, role string) (q roo
 		return q, replicas, ""
 	}
 	return q, replicas * p.DP, ""
+}
+
+// flag is the value that the recipe gives to a flag by one of its names, "" where it gives
+// none.
+func (r *Recipe) flag(names ...string) string {
+	for _, list := range [][]string{r.Flags, r.Launch} {
+		for i, f := range list {
+			for _, name := range names {
+				if value, ok := strings.CutPrefix(f, name+"="); ok {
+					return value
+				}
+				if f == name && i+1 < len(list) {
+					return list[i+1]
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// stateDtype is the type of the states' matrices, "" where the model has none. Left to
+// itself an engine keeps them in 32 bits or in the weights' 16; a roof takes the least.
+func (r *Recipe) stateDtype(m *roofline.Model) string {
+	if m == nil || !slices.ContainsFunc(m.Architecture.Layers, func(l roofline.Layer) bool { return l.Attention.State != nil }) {
+		return ""
+	}
+	switch r.flag("--mamba-ssm-cache-dtype", "--mamba-ssm-dtype") {
+	case "float32":
+		return "fp32"
+	case "float16":
+		return "fp16"
+	}
+	return "bf16"
 }
 
 // sharesExperts says whether the copies of a pool share their experts: where these are
