@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -441,8 +442,9 @@ func TestCalculatorOwnDevice(t *testing.T) {
 	compareExact(t, "own device", changed, in, roofline.CeilingPacked(in))
 	other := newTab(t, s.origin)
 	other.visit(s.url(calculatorPage) + changed.Search)
-	if again := other.calculator(); again.Answer != changed.Answer || len(again.Exact) != len(changed.Exact) {
-		t.Errorf("the address %s gives\n%s\nwant\n%s", changed.Search, again.Answer, changed.Answer)
+	again := other.calculator()
+	if again.Answer != changed.Answer || again.Load != changed.Load || !maps.Equal(again.Exact, changed.Exact) {
+		t.Errorf("the address %s gives\n%s\n%s\nwant\n%s\n%s", changed.Search, again.Answer, again.Load, changed.Answer, changed.Load)
 	}
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	if err := os.WriteFile(file, []byte(eval[string](p, `document.getElementById("own-yaml").textContent`)), 0o644); err != nil {
@@ -657,6 +659,29 @@ func TestCalculatorReadsAConfig(t *testing.T) {
 	}
 	for _, f := range append(p.axe(), p.noted()...) {
 		t.Error(f)
+	}
+}
+
+// A module that is not the one that was built is not run: the page says so, and what stood
+// in it stays.
+func TestCalculatorRefusesAnotherModule(t *testing.T) {
+	s := theSite(t)
+	server, origin := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.URL.Path, "/full-") {
+			s.handler().ServeHTTP(w, r)
+			return
+		}
+		code, _ := os.ReadFile(filepath.Join(s.dir, strings.TrimPrefix(r.URL.Path, base)))
+		_, _ = w.Write(append(code, 0, 1, 0)) // an empty section more: still a module
+	}), base)
+	defer server.Close()
+	p := newTab(t, origin)
+	p.visit(origin + base + "roofline/")
+	before := p.calculator()
+	p.drop("config.json", "{}")
+	after := p.calculator()
+	if after.Answer != before.Answer || len(after.Problems) != 1 || !strings.HasPrefix(after.Problems[0], "config.json cannot be read: the module did not load (") {
+		t.Errorf("with another module the page says %q and answers %s", after.Problems, after.Answer)
 	}
 }
 

@@ -2,6 +2,8 @@ package render
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"rowproof/internal/render/format"
 	"rowproof/internal/render/halves"
@@ -59,25 +61,32 @@ func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roo
 			}
 		}
 	}
-	var why letters
-	most := half.Layouts[len(half.Layouts)-1][0]
+	most := format.Count(half.Layouts[len(half.Layouts)-1][0])
+	unpublished := &dash{"b", "A figure of the device is not published"}
+	misfit := &dash{"c", "Does not fit on " + format.Plural(int(half.Layouts[len(half.Layouts)-1][0]), "device", "devices") + ", sharing each matrix"}
+	note := func(d *dash) *dash {
+		if !slices.Contains(v.Reasons, *d) {
+			v.Reasons = append(v.Reasons, *d)
+			slices.SortFunc(v.Reasons, func(a, b dash) int { return strings.Compare(a.Letter, b.Letter) })
+		}
+		return d
+	}
 	for _, g := range grouped(targets, q.Target, func(t *roofline.Target) (string, string) { return t.Vendor, t.Name }) {
 		for _, o := range g.Options {
 			r := results[o.Value]
 			line := deviceLine{ID: o.Value, Name: o.Text, Current: o.Selected}
+			line.Devices = tableFigure{Figure: format.Count(r.n), Exact: format.Exact(float64(r.n))}
 			figures := []*tableFigure{&line.Each, &line.All, &line.Expected, &line.PerOne}
-			switch {
-			case r.n == 0:
-				line.Devices.Dash = why.dash("does not fit on " + format.Count(most) + " devices")
-			default:
-				line.Devices = tableFigure{Figure: format.Count(r.n), Exact: format.Exact(float64(r.n))}
+			if r.n == 0 {
+				line.Devices = tableFigure{Figure: ">" + format.NBSP + most}
 			}
 			if r.n == 0 || r.out[roofline.OutBinding] == roofline.BindingNone {
+				why := misfit
+				if r.n > 0 {
+					why = unpublished
+				}
 				for _, f := range figures {
-					f.Dash = line.Devices.Dash
-					if f.Dash == nil {
-						f.Dash = why.dash("not computable: a figure of the device is not published")
-					}
+					f.Dash = note(why)
 				}
 				v.Lines = append(v.Lines, line)
 				continue
@@ -90,6 +99,5 @@ func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roo
 			v.Lines = append(v.Lines, line)
 		}
 	}
-	v.Reasons = why.Reasons()
 	return v
 }

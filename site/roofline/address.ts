@@ -17,8 +17,9 @@ export function restore(form: Form): string[] {
   const asked = new URLSearchParams(location.search);
   const said: string[] = [];
   form.offer();
+  const ownDevice = asked.get("target") === own; // then a figure that is not given is not known
   for (const name of [...fields.slice(0, 2), ...deviceFields, ...fields.slice(2)]) {
-    const value = asked.get(name);
+    const value = asked.get(name) ?? (ownDevice && isDevice(name) ? "" : null);
     if (value === null) continue;
     if (!form.set(name, value)) {
       said.push(`${labels[name] ?? name} ${value} is not ${name === "model" || name === "target" ? "known" : "on offer"} and was left out.`);
@@ -28,6 +29,10 @@ export function restore(form: Form): string[] {
   const known: string[] = [...fields, ...deviceFields];
   for (const name of asked.keys()) if (!known.includes(name)) said.push(`“${name}” is not known and was left out.`);
   return said;
+}
+
+function isDevice(name: string): boolean {
+  return (deviceFields as readonly string[]).includes(name);
 }
 
 /** Writes the question into the address, as far as it is not the one that the page opens with. */

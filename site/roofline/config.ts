@@ -1,6 +1,7 @@
 // A reader's own config.json, dropped on the page or chosen: read here by the full module,
 // which loads for it alone. Nothing is uploaded.
 import type { FullExports } from "../../wasm/full/full";
+import { make } from "../js/make";
 import { reactor } from "../js/reactor";
 import type { Model } from "./data";
 
@@ -38,15 +39,15 @@ export function configs(box: HTMLElement, taken: (model: Model) => void): void {
   if (!input || !zone || !problem) return;
 
   const take = async (file: File) => {
-    const say = (...lines: string[]) => problem.replaceChildren(...lines.map((line) => Object.assign(document.createElement("p"), { textContent: line })));
+    const say = (...lines: (Node | string)[][]) => problem.replaceChildren(...lines.map((line) => make("p", {}, ...line)));
     say();
     zone.setAttribute("aria-busy", "true");
     try {
       const { model, problems } = await read(file, box);
       if (model) taken({ ...model, name: model.name || file.name });
-      else say(`${file.name} was not taken; what stood here stays:`, ...problems.map((p) => (p.where ? `${p.where} ${p.text}` : p.text)));
+      else say([`${file.name} was not taken; what stood here stays:`], ...problems.map((p) => (p.where ? [make("code", {}, p.where), ` ${p.text}`] : [p.text])));
     } catch (reason) {
-      say(`${file.name} cannot be read: the module did not load (${reason instanceof Error ? reason.message : String(reason)}).`);
+      say([`${file.name} cannot be read: the module did not load (${reason instanceof Error ? reason.message : String(reason)}).`]);
     } finally {
       zone.removeAttribute("aria-busy");
     }

@@ -5,6 +5,7 @@ import { make } from "../js/make";
 import { again } from "../js/sort";
 import { pack, type Data, type Question, type Row } from "./data";
 import { own } from "./form";
+import { plural } from "./words";
 
 function element<T extends Element = HTMLElement>(selector: string): T {
   const e = document.querySelector<T>(selector);
@@ -124,8 +125,12 @@ export function everywhere(q: Question, data: Data, module: Lean, choose: (id: s
     return { row, id, held: target ? heldBy({ ...q, target }, data, module) : undefined };
   });
   const places = [0, 1, 2, 3].map((i) => decimals(lines.flatMap(({ held }) => (held?.binding ? [held.figures[i] ?? NaN] : []))));
-  const most = Math.max(...q.model.layouts.map((l) => Number(l.split(".")[0])));
-  const reasons = new Set<string>();
+  const most = Number(q.model.layouts.at(-1)?.split(".")[0] ?? 1);
+  const why = {
+    b: "A figure of the device is not published",
+    c: `Does not fit on ${plural(most, "device", "devices")}, sharing each matrix`,
+  };
+  const used = new Set<keyof typeof why>();
   for (const { row, id, held } of lines) {
     const [name, ...cells] = row.cells;
     if (!name || !held) continue;
@@ -137,26 +142,26 @@ export function everywhere(q: Question, data: Data, module: Lean, choose: (id: s
     const current = id === q.targetID;
     row.classList.toggle("current", current);
     name.querySelector("button")?.setAttribute("aria-pressed", String(current));
-    const why = held.devices === 0 ? `does not fit on ${count(most)} devices` : held.binding ? "" : "not computable: a figure of the device is not published";
-    if (why) reasons.add(why);
-    const values = [held.devices || NaN, ...[0, 1, 2, 3].map((i) => (held.binding ? held.figures[i] ?? NaN : NaN))];
-    values.forEach((v, i) => {
-      const cell = cells[i];
+    const letter = held.devices === 0 ? "c" : "b";
+    const write = (cell: HTMLTableCellElement | undefined, v: number, said: string) => {
       if (!cell) return;
-      if (Number.isNaN(v)) {
-        delete cell.dataset["value"];
-        const sign = make("span", {}, "—", make("sup", {}, "c"));
+      if (Number.isNaN(v)) delete cell.dataset["value"];
+      else cell.dataset["value"] = String(v);
+      cell.textContent = said;
+    };
+    write(cells[0], held.devices || NaN, held.devices === 0 ? `>\u00a0${count(most)}` : count(held.devices));
+    held.figures.forEach((v, i) => write(cells[i + 1], v, fixed(v, places[i] ?? 0)));
+    if (!held.binding) {
+      used.add(letter);
+      for (const cell of cells.slice(1, 5)) {
+        write(cell, NaN, "");
+        const sign = make("span", {}, "—", make("sup", {}, letter));
         sign.setAttribute("aria-hidden", "true");
-        cell.replaceChildren(make("span", { className: "none" }, sign, make("span", { className: "vh" }, why)));
-        return;
+        cell.append(make("span", { className: "none" }, sign, make("span", { className: "vh" }, why[letter])));
       }
-      cell.dataset["value"] = String(v);
-      cell.textContent = i === 0 ? count(v) : fixed(v, places[i - 1] ?? 0);
-    });
+    }
     if (cells[5]) cells[5].textContent = held.binding;
   }
-  const note = element("#everywhere-reasons");
-  const all = [...reasons].join("; ");
-  note.replaceChildren(...(all ? [make("sup", {}, "c"), `\u00a0${all[0]?.toUpperCase()}${all.slice(1)}.`] : []));
+  element("#everywhere-reasons").replaceChildren(...[...used].sort().flatMap((letter, i) => [i > 0 ? " " : "", make("sup", {}, letter), `\u00a0${why[letter]}.`]));
   again(table);
 }
