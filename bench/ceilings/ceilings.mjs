@@ -2,12 +2,12 @@
 // by operation, so that the two give the same digits and their times can be compared.
 
 const [
-  BATCH, CONTEXT, ISL, CACHED, CHUNK, OSL, CONCURRENCY, TP, PP, DP, EP, GAMMA, ACCEPTANCE, ACCEPTED, MTP_DRAFTS,
+  BATCH, CONTEXT, ISL, CACHED, CHUNK, OSL, CONCURRENCY, TP, PP, DP, DCP, EP, GAMMA, ACCEPTANCE, ACCEPTED, MTP_DRAFTS,
   READ_PARAMS, TOTAL_PARAMS, HIDDEN, HEAD_PARAMS, HEAD_BYTES, REST_PARAMS, REST_BYTES, RESIDENT, RESIDENT_EXPERTS,
   DRAFT_BYTES, DRAFT_PARAMS, DRAFT_RESIDENT, MAX_CONTEXT,
   PEAK_LAYERS, PEAK_PLAIN, PEAK_ATTENTION, PEAK_INDEX, BANDWIDTH, LINK, LINK_PEER, LINK_REDUCES, MEMORY,
   KINDS, HEAD_SLOTS,
-] = Array(39).keys();
+] = Array(40).keys();
 
 const [
   LAYERS, BYTES, PARAMS, PLAIN_PARAMS, EXPERTS, TOP_K, EXPERT_BYTES, EXPERT_PARAMS, KV, INDEX_KV, WINDOW, CHUNKS,
@@ -48,7 +48,7 @@ function packed(q) {
 
 function counts(q) {
   for (let slot = CONTEXT; slot <= GAMMA; slot++) if (!(q[slot] >= 0 && q[slot] <= most)) return false;
-  return q[TP] >= 1 && q[PP] >= 1 && q[DP] >= 1 && q[BATCH] > 0 && q[BATCH] <= most;
+  return q[TP] >= 1 && q[PP] >= 1 && q[DP] >= 1 && q[DCP] >= 1 && q[BATCH] > 0 && q[BATCH] <= most;
 }
 
 function seen(q, k, s) {
@@ -73,7 +73,10 @@ function seenUpTo(q, k, s) {
 
 const triangle = n => n * (n + 1) / 2;
 
-const copies = (q, k) => q[TP] > q[k + SHARDS] ? q[TP] / q[k + SHARDS] : 1;
+function copies(q, k) {
+  const ways = q[k + SHARDS] * q[DCP];
+  return q[TP] > ways ? q[TP] / ways : 1;
+}
 
 function distinct(experts, topK, tokens) {
   if (!(tokens > 1)) return topK;
@@ -103,7 +106,7 @@ class Step {
   constructor() {
     this.weights = this.experts = this.kv = this.state = 0;
     this.matrix = this.plain = this.expertFLOPs = this.head = this.attention = this.updates = this.index = 0;
-    this.links = 0;
+    this.links = this.turns = 0;
     this.likelyExperts = this.likelyLinks = this.reached = this.routed = 0;
   }
   choose() {
@@ -111,7 +114,8 @@ class Step {
     this.links = this.likelyLinks;
   }
   bytes() { return this.weights + this.experts + this.kv + this.state; }
-  memory(q, devices) { return this.bytes() / (q[BANDWIDTH] * devices); }
+  own() { return this.turns > 1 ? this.turns : 1; }
+  memory(q, devices) { return (this.weights + this.experts + (this.kv + this.state) * this.own()) / (q[BANDWIDTH] * devices); }
   matrices(q, devices) {
     const t = (this.matrix + this.expertFLOPs) / (q[PEAK_LAYERS] * devices);
     return t + (this.plain + this.head + this.updates) / (q[PEAK_PLAIN] * devices);
@@ -120,7 +124,7 @@ class Step {
     let t = 0;
     if (this.attention > 0) t = this.attention / (q[PEAK_ATTENTION] * devices);
     if (this.index > 0) t += this.index / (q[PEAK_INDEX] * devices);
-    return t;
+    return t * this.own();
   }
   compute(q, devices) { return this.matrices(q, devices) + this.attending(q, devices); }
 }
@@ -138,6 +142,7 @@ function stepOf(q, b, s, likely) {
     w.index += n * tokens * (q[k + INDEX] * s);
   }
   w.head = 2 * tokens * q[HEAD_PARAMS];
+  if (b < q[DP]) w.turns = q[DP] / b;
   return w;
 }
 
@@ -153,21 +158,22 @@ function pass(q, tokens, routed, likely) {
     w.matrix += n * q[k + PARAMS];
     w.plain += n * q[k + PLAIN_PARAMS];
     w.updates += n * tokens * q[k + STATE_FLOPS];
-    if (!(q[k + EXPERTS] > 0)) {
-      const links = n * (q[k + REDUCES] * sum);
-      w.links += links;
-      w.likelyLinks += links;
-      continue;
+    const routes = q[k + EXPERTS] > 0;
+    if (!routes || dp === 1) {
+      const sums = n * (q[k + REDUCES] * sum);
+      w.links += sums;
+      w.likelyLinks += sums;
     }
+    if (!routes) continue;
     w.experts += n * q[k + TOP_K] * q[k + EXPERT_BYTES];
     w.expertFLOPs += n * q[k + TOP_K] * q[k + EXPERT_PARAMS];
-    w.links += n * linkTime(q, k, sum, tokens, false);
+    if (dp !== 1) w.links += n * reaching(q, k, sum, tokens, false);
     if (likely) {
       const d = distinct(q[k + EXPERTS], q[k + TOP_K], routed);
       w.likelyExperts += n * d * q[k + EXPERT_BYTES];
       w.reached += n * d;
       w.routed += n;
-      w.likelyLinks += n * linkTime(q, k, sum, tokens, true);
+      if (dp !== 1) w.likelyLinks += n * reaching(q, k, sum, tokens, true);
     }
   }
   w.weights = dp * layers;
@@ -177,8 +183,7 @@ function pass(q, tokens, routed, likely) {
   return w;
 }
 
-function linkTime(q, k, sum, tokens, expected) {
-  if (q[DP] === 1) return q[k + REDUCES] * sum;
+function reaching(q, k, sum, tokens, expected) {
   const sums = (q[k + REDUCES] - 1) * sum;
   const group = q[TP] * q[DP];
   if (q[EP] === 0) return sums + allReduce(q, group, tokens);
@@ -271,10 +276,10 @@ function decode(q, out) {
   out[TOKENS_PER_STEP] = yielded;
   out[STEP_HARD] = (hard + drafts) * 1e3;
   out[STEP_EXPECTED] = (expected + drafts) * 1e3;
-  let cache = likely.kv / (q[BANDWIDTH] * stage);
+  let cache = likely.kv * likely.own() / (q[BANDWIDTH] * stage);
   const attending = likely.attending(q, stage);
   if (attending > cache) cache = attending;
-  const others = (likely.weights + likely.experts + likely.state) / (q[BANDWIDTH] * stage);
+  const others = (likely.weights + likely.experts + likely.state * likely.own()) / (q[BANDWIDTH] * stage);
   out[STEP_OP_WISE] = (larger(cache + known0(others, likely.matrices(q, stage)), likely.links) + drafts) * 1e3;
   out[STEP_SERIAL] = (larger(cache + known0(others, likely.compute(q, stage)), likely.links) + drafts) * 1e3;
   out[RATE_HARD] = b * yielded / (hard + drafts);
@@ -295,17 +300,18 @@ function prefill(q, out) {
   const passes = Math.ceil(fresh / chunk);
   const w = prompt(q, fresh, chunk, true);
   out[PREFILL_FLOPS] = w.matrix + w.plain + w.expertFLOPs + w.head + w.attention + w.index + w.updates;
-  const hard = greatest(passes * promptMemory(q, w), promptCompute(q, w, q[PP]), w.links / q[PP]);
+  const hard = greatest(promptMemory(q, w, passes), promptCompute(q, w, q[PP]), w.links / q[PP]);
   const binds = binding;
   const inTurn = promptCompute(q, w, 1);
   if (Number.isNaN(inTurn)) return;
   w.choose();
-  let reading = passes * promptMemory(q, w);
+  let reading = promptMemory(q, w, passes);
   const last = fresh - (passes - 1) * chunk;
   if (last < chunk) {
     const rest = pass(q, last, last, true);
     rest.choose();
-    reading += promptMemory(q, rest) - promptMemory(q, w);
+    w.kv = 0;
+    reading += promptMemory(q, rest, 1) - promptMemory(q, w, 1);
   }
   const expected = greatest(reading, inTurn, w.links);
   out[PREFILL_BINDING] = binds;
@@ -320,12 +326,17 @@ function prompt(q, fresh, chunk, likely) {
     w.attention += n * (q[k + PREFILL_ATTENTION] * seenOver(q, k, q[CACHED], fresh));
     const pairs = fresh * q[CACHED] + triangle(fresh);
     w.index += n * (q[k + INDEX] * pairs);
+    const prefix = q[k + KV] * seen(q, k, q[CACHED]) + q[k + INDEX_KV] * q[CACHED];
+    w.kv += n * q[DP] * prefix * copies(q, k);
   }
   w.head = 2 * q[HEAD_PARAMS];
   return w;
 }
 
-const promptMemory = (q, w) => (w.weights + w.experts) / (q[BANDWIDTH] * q[TP] * q[DP]);
+function promptMemory(q, w, passes) {
+  const head = q[DP] * q[HEAD_BYTES];
+  return (passes * (w.weights - head + w.experts) + head + w.kv) / (q[BANDWIDTH] * q[TP] * q[DP]);
+}
 
 function promptCompute(q, w, stages) {
   const own = q[TP] * stages;
@@ -340,86 +351,77 @@ function promptCompute(q, w, stages) {
 
 function serving(q, out) {
   const devices = q[TP] * q[PP] * q[DP];
-  if (Number.isNaN(out[PREFILL_HARD])) return;
-  const { hard, expected } = requestTimes(q, devices);
-  const rate = q[OSL] / hard;
-  out[SERVING] = rate;
-  out[SERVING_EXPECTED] = q[OSL] / expected;
-  out[SERVING_PER_GPU] = rate / devices;
-  out[SERVING_TPOT] = servingTPOT(q, rate) * 1e3;
+  const first = out[PREFILL_HARD] / 1e3;
+  if (Number.isNaN(first)) return;
+  const r = requestOf(q, devices);
+  const most = q[CONCURRENCY] / (first + r.steps * r.alone);
+  const hard = Math.min(1 / r.hard, most);
+  out[SERVING] = q[OSL] * hard;
+  out[SERVING_EXPECTED] = q[OSL] * Math.min(1 / r.expected, hard);
+  out[SERVING_PER_GPU] = out[SERVING] / devices;
+  const further = q[OSL] - 1;
+  if (further > 0) out[SERVING_TPOT] = r.steps * r.alone / further * 1e3;
 }
 
-function requestTimes(q, devices) {
-  const c = q[CONCURRENCY], yielded = tokensPerStep(q);
-  const fresh = q[ISL] - q[CACHED];
-  const first = prompt(q, fresh, fresh, false);
-  const further = q[OSL] - 1;
-  const steps = further / yielded;
-  const w = stepOf(q, c, 0, true);
+function requestOf(q, devices) {
+  let c = q[CONCURRENCY];
   const tokens = q[GAMMA] + 1;
-  const one = new Step();
+  const fresh = q[ISL] - q[CACHED], further = q[OSL] - 1;
+  const first = prompt(q, fresh, fresh, false);
+  const steps = larger(further / tokensPerStep(q), Math.ceil(further / tokens));
+  const fit = seats(q, held(q, q[ISL]));
+  if (q[CACHED] === 0 && fit >= 1 && fit < c) c = fit;
+  const w = pass(q, c * tokens, c * tokens, true);
+  const share = over(w, c), each = over(w, c);
+  share.head = each.head = 2 * tokens * q[HEAD_PARAMS];
+  const lone = stepOf(q, 1, 0, false);
+  lone.kv = lone.state = 0;
   if (further > 0) {
     for (let i = 0, k = HEAD_SLOTS; i < q[KINDS]; i++, k += KIND_SLOTS) {
       const n = q[k + LAYERS];
       const mean = seenOver(q, k, q[ISL], further) / further;
       const context = q[ISL] + q[OSL] / 2;
-      const cached = q[k + KV] * mean + q[k + INDEX_KV] * context;
-      one.kv += n * cached * copies(q, k);
-      one.state += 2 * n * q[k + STATE];
-      one.attention += n * tokens * (q[k + ATTENTION] * mean);
-      one.index += n * tokens * (q[k + INDEX] * context);
+      const attention = n * tokens * (q[k + ATTENTION] * mean);
+      const index = n * tokens * (q[k + INDEX] * context);
+      const read = n * (q[k + KV] * mean + q[k + INDEX_KV] * context) * copies(q, k);
+      const state = 2 * n * q[k + STATE];
+      for (const to of [share, each, lone]) {
+        to.attention += attention;
+        to.index += index;
+        to.kv += read;
+        to.state += state;
+      }
+      const own = q[k + WINDOW] > 0 ? seenOver(q, k, q[ISL] - q[CACHED], further) / further : Math.max(mean - q[CACHED], 0);
+      const common = q[k + KV] * (mean - own) + q[k + INDEX_KV] * q[CACHED];
+      share.kv -= n * common * copies(q, k) * (1 - 1 / c);
     }
   }
-  one.weights = w.weights / c;
-  one.experts = w.experts / c;
-  one.likelyExperts = w.likelyExperts / c;
-  one.matrix = w.matrix / c;
-  one.plain = w.plain / c;
-  one.expertFLOPs = w.expertFLOPs / c;
-  one.head = w.head / c;
-  one.updates = w.updates / c;
-  const compute = first.compute(q, devices) + steps * one.compute(q, devices);
-  const hard = greatest(steps * one.memory(q, devices), compute, 0);
-  one.choose();
-  return { hard, expected: greatest(steps * one.memory(q, devices), compute, 0) };
+  const links = (first.links + steps * share.links) / q[PP];
+  const compute = first.compute(q, devices) + steps * share.compute(q, devices);
+  const hard = greatest(steps * share.memory(q, devices), compute, links);
+  each.choose();
+  const expected = greatest(steps * each.memory(q, devices), compute, links);
+  const stage = q[TP] * q[DP];
+  const alone = greatest(lone.memory(q, stage), lone.compute(q, stage), lone.links) + draftTime(q, 1, stage * q[PP]);
+  return { hard, expected, alone, steps };
 }
 
-function servingTPOT(q, rate) {
-  const context = q[ISL] + q[OSL] / 2;
-  const yielded = tokensPerStep(q);
-  const devices = q[TP] * q[PP] * q[DP];
-  const w = stepOf(q, 1, context, false);
-  const bandwidth = q[BANDWIDTH] * devices;
-  const memory = (w.weights + w.experts) / bandwidth, cache = (w.kv + w.state) / bandwidth;
-  const compute = w.compute(q, devices), links = w.links / q[PP];
-  let draftBytes = 0, draftFLOPs = 0;
-  if (q[MTP_DRAFTS] === 1) {
-    draftBytes = q[GAMMA] * q[DRAFT_BYTES] / bandwidth;
-    draftFLOPs = 2 * q[GAMMA] * q[DRAFT_PARAMS] / (q[PEAK_LAYERS] * devices);
-  }
-  const tokens = rate / yielded;
-  let b = 1;
-  const meet = (once, each) => {
-    const grows = 1 - tokens * each;
-    const meets = tokens * once / grows;
-    if (grows <= 0) b = q[CONCURRENCY];
-    else if (meets > b) b = meets;
-  };
-  meet(memory + draftBytes, cache);
-  meet(memory, cache + draftFLOPs);
-  meet(draftBytes, compute);
-  meet(0, compute + draftFLOPs);
-  meet(draftBytes, links);
-  meet(0, links + draftFLOPs);
-  b = known0(1, q[CONCURRENCY] < b ? q[CONCURRENCY] : b);
-  const step = greatest(memory + cache * b, compute * b, links * b);
-  return (step + known0(draftBytes, draftFLOPs * b)) / yielded;
+function over(w, c) {
+  const s = new Step();
+  s.weights = w.weights / c;
+  s.experts = w.experts / c;
+  s.likelyExperts = w.likelyExperts / c;
+  s.matrix = w.matrix / c;
+  s.plain = w.plain / c;
+  s.expertFLOPs = w.expertFLOPs / c;
+  s.updates = w.updates / c;
+  s.links = w.links / c;
+  s.likelyLinks = w.likelyLinks / c;
+  return s;
 }
 
 function room(q, out) {
-  const memory = q[MEMORY] * q[TP] * q[PP] * q[DP];
-  let weights = q[DP] * q[RESIDENT] + q[RESIDENT_EXPERTS];
-  if (q[MTP_DRAFTS] === 1) weights += q[DRAFT_RESIDENT];
+  const memory = memoryOf(q), weights = weightsOf(q);
   out[RESIDENT_BYTES] = weights;
   let each = held(q, q[CONTEXT]);
   const need = weights + inCopies(q, q[BATCH], Math.ceil) * each;
@@ -430,9 +432,22 @@ function room(q, out) {
     each = held(q, q[ISL] + q[OSL]);
   }
   if (!(each > 0)) return;
-  let n = Math.min(Math.max(inCopies(q, Math.floor((memory - weights) / each), Math.floor), 0), most);
+  out[MAX_CONCURRENCY] = seats(q, each);
+}
+
+function seats(q, each) {
+  const memory = memoryOf(q), weights = weightsOf(q);
+  if (!(each > 0) || Number.isNaN(memory) || Number.isNaN(weights)) return NaN;
+  let n = Math.min(known0(0, inCopies(q, Math.floor((memory - weights) / each), Math.floor)), most);
   while (n > 0 && weights + n * each > memory) n -= q[DP];
-  out[MAX_CONCURRENCY] = Math.max(n, 0);
+  return known0(0, n);
+}
+
+const memoryOf = q => q[MEMORY] * q[TP] * q[PP] * q[DP];
+
+function weightsOf(q) {
+  const weights = q[DP] * q[RESIDENT] + q[RESIDENT_EXPERTS];
+  return q[MTP_DRAFTS] === 1 ? weights + q[DRAFT_RESIDENT] : weights;
 }
 
 function inCopies(q, sequences, round) {
