@@ -233,7 +233,7 @@ func TestDevicesNeverMultiplyBeyondTheirNumber(t *testing.T) {
 		roomy.MemoryGB, roomy.MemoryBytes = "1000000000", 0
 		q.Target = &roomy
 		one := q
-		one.TP, one.PP, one.DP, one.EP = 1, 1, 1, 0
+		one.TP, one.PP, one.DP, one.DCP, one.EP = 1, 1, 1, 1, 0
 		devices := float64(q.Filled().TP * max(q.PP, 1) * max(q.DP, 1))
 		a, b := answered(t, q), answered(t, one)
 		atMost(t, "rate", a.DecodeTokPerSec.Hard, devices*b.DecodeTokPerSec.Hard)

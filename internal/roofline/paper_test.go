@@ -162,7 +162,7 @@ func TestAgreesWithPaper(t *testing.T) {
 			}
 		}
 		q.WeightDtype, q.KVDtype = formats[r.IntN(len(formats))], "bf16"
-		q.PP, q.DP, q.EP, q.Gamma, q.Acceptance, q.MTPDrafts, q.Chunk = 0, 0, 0, 0, 0, false, 0
+		q.PP, q.DP, q.DCP, q.EP, q.Gamma, q.Acceptance, q.MTPDrafts, q.Chunk = 0, 0, 0, 0, 0, 0, false, 0
 		q.ISL = r.Int64N(500) + 1
 		q.Cached = r.Int64N(q.ISL)
 		p := workOut(q)

@@ -158,6 +158,9 @@ func (r Random) Query() roofline.Query {
 			q.DP = 1 << r.IntN(3)
 		}
 		if r.seldom() {
+			q.DCP = 1 << r.IntN(4)
+		}
+		if r.seldom() {
 			q.EP = q.TP * max(q.DP, 1)
 		}
 		if r.seldom() {
