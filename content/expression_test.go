@@ -20,7 +20,7 @@ var units = map[string]float64{
 	"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "GB/s": 1e9, "TB/s": 1e12,
 	"FLOP": 1, "MFLOP": 1e6, "GFLOP": 1e9, "TFLOP": 1e12, "TFLOP/s": 1e12,
 	"µs": 1e-6, "ms": 1e-3, "s": 1, "%": 1e-2,
-	"tok/s": 1, "tokens": 1, "weights": 1, "layers": 1, "sequences": 1, "experts": 1, "devices": 1, "elements": 1,
+	"tok/s": 1, "tokens": 1, "weights": 1, "layers": 1, "sequences": 1, "experts": 1, "devices": 1, "elements": 1, "steps": 1,
 }
 
 var (

@@ -11,6 +11,7 @@ var ask = map[string]func(x *example, v int64){
 	"chunk": func(x *example, v int64) { x.q.Chunk = v }, "O": func(x *example, v int64) { x.q.OSL = v },
 	"C": func(x *example, v int64) { x.q.Concurrency = v }, "tp": func(x *example, v int64) { x.q.TP = v },
 	"pp": func(x *example, v int64) { x.q.PP = v }, "γ": func(x *example, v int64) { x.gamma = v },
+	"dcp": func(x *example, v int64) { x.dealt = v },
 }
 
 // published is where a row's figure stands in the catalogue.
@@ -52,6 +53,8 @@ var published = map[string]func(x *example) float64{
 				return l.Attention.State != nil
 			case a.Chunk > 0:
 				return l.Attention.Chunk > 0
+			case a.Window > 0:
+				return l.Attention.Window > 0
 			}
 			return l.FFN.Experts == 0
 		})
@@ -60,6 +63,7 @@ var published = map[string]func(x *example) float64{
 	"n":  func(x *example) float64 { return float64(x.q.Target.Count) },
 	"BW": func(x *example) float64 { return decimal(x.q.Target.BandwidthGBs) * 1e9 },
 	"P":  func(x *example) float64 { return decimal(x.q.Target.PeakTFLOPs["bf16"]) * 1e12 },
+	"Px": func(x *example) float64 { return decimal(x.q.Target.PeakTFLOPs["fp8"]) * 1e12 },
 	"M":  func(x *example) float64 { return float64(x.q.Target.MemoryBytes) },
 	"β": func(x *example) float64 {
 		if one := x.q.Target.LinkPeerGBs; one != "" {
@@ -129,6 +133,7 @@ func (x *example) kind(slot int) float64 {
 // Resources of a device, to be had without end.
 var (
 	computing = []int{roofline.SlotPeakLayers, roofline.SlotPeakPlain, roofline.SlotPeakAttention, roofline.SlotPeakIndex}
+	inSixteen = []int{roofline.SlotPeakPlain, roofline.SlotPeakAttention, roofline.SlotPeakIndex}
 	reading   = []int{roofline.SlotBandwidth}
 	sending   = []int{roofline.SlotLink, roofline.SlotLinkPeer}
 )
@@ -137,7 +142,13 @@ var (
 func (x *example) bound(slot int, change func(q *roofline.Query), free ...[]int) float64 {
 	q := x.q
 	change(&q)
-	in := roofline.Pack(q)
+	return x.packed(roofline.Pack(q), slot, func([]float64) {}, free...)
+}
+
+// packed is a slot of the answer to a packed question, changed, when some resources never
+// bind.
+func (x *example) packed(in []float64, slot int, change func(in []float64), free ...[]int) float64 {
+	change(in)
 	for _, resource := range free {
 		for _, s := range resource {
 			if in[s] > 0 {
@@ -157,6 +168,11 @@ func (x *example) bandwidth() float64 {
 
 func (x *example) peak() float64 {
 	return published["P"](x) * float64(x.q.Target.Count)
+}
+
+// fast is the peak of all devices in the type in which experts compute.
+func (x *example) fast() float64 {
+	return published["Px"](x) * float64(x.q.Target.Count)
 }
 
 // figures are what the package answers for each worked line, by example and symbol.
@@ -183,10 +199,14 @@ var figures = map[string]map[string]func(x *example) float64{
 		"K": func(x *example) float64 { return x.answer().Parts.KVBytes / float64(x.q.Batch) },
 		"D": func(x *example) float64 { return x.answer().Parts.Distinct.Expected },
 
-		"Y":    func(x *example) float64 { return *x.answer().ReadBytesPerStep },
-		"Tm":   func(x *example) float64 { return x.answer().Parts.MemoryMS / 1e3 },
-		"Fa":   func(x *example) float64 { return x.answer().Parts.AttentionFLOPs },
-		"F":    func(x *example) float64 { return flops(x.answer().Parts) },
+		"Y":  func(x *example) float64 { return *x.answer().ReadBytesPerStep },
+		"Tm": func(x *example) float64 { return x.answer().Parts.MemoryMS / 1e3 },
+		"Fa": func(x *example) float64 { return x.answer().Parts.AttentionFLOPs },
+		"F":  func(x *example) float64 { return flops(x.answer().Parts) },
+		"v": func(x *example) float64 {
+			return x.packed(roofline.Pack(x.q), roofline.OutComputeMS, unrouted, inSixteen) / 1e3 * x.fast() / 2 / float64(x.q.Batch)
+		},
+		"Fx":   func(x *example) float64 { return x.bound(roofline.OutComputeMS, asIs, inSixteen) / 1e3 * x.fast() },
 		"Tc":   func(x *example) float64 { return *x.answer().Parts.ComputeMS / 1e3 },
 		"Tl":   func(x *example) float64 { return x.answer().Parts.CommunicationMS / 1e3 },
 		"H":    func(x *example) float64 { return x.answer().DecodeStepMS.Hard / 1e3 },
@@ -222,7 +242,16 @@ var figures = map[string]map[string]func(x *example) float64{
 			return (with[0] - with[1]) / 36 / x.kind(roofline.KindPrefillAttention)
 		},
 		"Fp": func(x *example) float64 { return x.bound(roofline.OutPrefillFLOPs, asIs) },
+		"Fe": func(x *example) float64 {
+			return x.bound(roofline.OutPrefillHardMS, asIs, inSixteen, reading, sending) / 1e3 * x.fast()
+		},
 		"Pc": func(x *example) float64 { return x.bound(roofline.OutPrefillHardMS, asIs, reading, sending) / 1e3 },
+		"Kc": func(x *example) float64 {
+			memory := x.bound(roofline.OutPrefillHardMS, asIs, computing, sending)
+			in := roofline.Pack(x.q)
+			none := func(in []float64) { in[roofline.SlotCached], in[roofline.SlotISL] = 0, float64(x.q.ISL-x.q.Cached) }
+			return (memory - x.packed(in, roofline.OutPrefillHardMS, none, computing, sending)) / 1e3 * x.bandwidth()
+		},
 		"Pm": func(x *example) float64 { return x.bound(roofline.OutPrefillHardMS, asIs, computing, sending) / 1e3 },
 		"Pl": func(x *example) float64 { return x.bound(roofline.OutPrefillHardMS, asIs, computing, reading) / 1e3 },
 		"Ph": func(x *example) float64 { return x.answer().PrefillMS.Hard / 1e3 },
@@ -237,18 +266,41 @@ var figures = map[string]map[string]func(x *example) float64{
 			return pairs/18 - float64(x.attention().Window)
 		},
 		"m": func(x *example) float64 {
-			return float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, computing) * x.bandwidth() / float64(x.q.OSL-1)
+			return float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, computing, sending) * x.bandwidth() / float64(x.q.OSL-1)
 		},
-		"Fd":   furtherFLOPs,
+		"Fd": furtherFLOPs,
+		"Tf": func(x *example) float64 {
+			all := float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, reading, sending)
+			return (all - x.bound(roofline.OutPrefillHardMS, asIs, reading, sending)/1e3) / float64(x.q.OSL-1)
+		},
+		"Ld": func(x *example) float64 {
+			all := float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, reading, computing)
+			return (all - x.bound(roofline.OutPrefillHardMS, asIs, reading, computing)/1e3) / float64(x.q.OSL-1)
+		},
 		"r":    func(x *example) float64 { return float64(x.q.OSL) / x.answer().Serving.OutputTokPerSec },
+		"tpot": func(x *example) float64 { return *x.answer().Serving.TPOTMS / 1e3 },
 		"out":  func(x *example) float64 { return x.answer().Serving.OutputTokPerSec },
 		"each": func(x *example) float64 { return x.answer().Serving.PerGPU },
-		"tpot": func(x *example) float64 { return *x.answer().Serving.TPOTMS / 1e3 },
-		"b": func(x *example) float64 {
-			s := x.answer().Serving
-			return s.OutputTokPerSec * *s.TPOTMS / 1e3
+		"out₁": func(x *example) float64 {
+			return x.with(func(q *roofline.Query) { q.Concurrency = 1 }).Serving.OutputTokPerSec
 		},
 		"Z": func(x *example) float64 { return float64(*x.answer().MaxConcurrency) },
+	},
+
+	"gemma-3-27b": {
+		"t": func(x *example) float64 { return x.kind(roofline.KindKV) },
+		"s": func(x *example) float64 {
+			return float64(*x.with(func(q *roofline.Query) { q.Context = q.ISL }).MaxConcurrency)
+		},
+		"u": func(x *example) float64 { return (x.seenAlone(false) - 10*x.seenAlone(true)/62) / x.kind(roofline.KindKV) / 52 },
+		"i": func(x *example) float64 { return x.seenAlone(true) / x.kind(roofline.KindKV) / 62 },
+		"y": func(x *example) float64 { return x.seenAlone(false) },
+		"m": func(x *example) float64 {
+			return float64(x.q.OSL) / x.answer().Serving.OutputTokPerSec * x.bandwidth() / float64(x.q.OSL-1)
+		},
+		"r":    func(x *example) float64 { return float64(x.q.OSL) / x.answer().Serving.OutputTokPerSec },
+		"out":  func(x *example) float64 { return x.answer().Serving.OutputTokPerSec },
+		"tpot": func(x *example) float64 { return *x.answer().Serving.TPOTMS / 1e3 },
 	},
 
 	"deepseek-v3": {
@@ -276,6 +328,10 @@ var figures = map[string]map[string]func(x *example) float64{
 		"u":  func(x *example) float64 { return x.kind(roofline.KindAttention) },
 		"v":  func(x *example) float64 { return x.kind(roofline.KindPrefillAttention) },
 
+		"Kp": func(x *example) float64 {
+			return x.with(func(q *roofline.Query) { q.DCP = x.dealt }).Parts.KVBytes / float64(x.q.Batch)
+		},
+
 		"Wd": func(x *example) float64 { return x.with(apart).Parts.WeightBytes },
 		"Kd": func(x *example) float64 { return x.with(apart).Parts.KVBytes / float64(x.q.Batch) },
 		"o": func(x *example) float64 {
@@ -286,10 +342,19 @@ var figures = map[string]map[string]func(x *example) float64{
 			return x.bound(roofline.OutDecodeStepExpectedMS, apart, computing, reading) / 1e3
 		},
 
+		"Ts": func(x *example) float64 {
+			return x.with(func(q *roofline.Query) { apart(q); q.Batch = 1 }).Parts.MemoryMS / 1e3
+		},
+
 		"AL":   func(x *example) float64 { return x.with(x.drafting).TokensPerStep },
 		"p":    func(x *example) float64 { return roofline.Pack(x.q)[roofline.SlotDraftBytes] },
 		"Hγ":   func(x *example) float64 { return x.with(x.drafting).DecodeStepMS.Hard / 1e3 },
 		"rate": func(x *example) float64 { return x.with(x.drafting).DecodeTokPerSec.Hard },
+		"N′": func(x *example) float64 {
+			load := x.with(func(q *roofline.Query) { x.drafting(q); q.Concurrency = 1 })
+			step := x.with(func(q *roofline.Query) { x.drafting(q); q.Batch, q.Context = 1, q.ISL+q.OSL/2 })
+			return *load.Serving.TPOTMS * float64(x.q.OSL-1) / step.DecodeStepMS.Hard
+		},
 	},
 
 	"deepseek-v3.2": {
@@ -307,6 +372,9 @@ var figures = map[string]map[string]func(x *example) float64{
 	"qwen3.5-27b": {
 		"A": func(x *example) float64 { return x.weights(x.first(), mixingOnly) },
 		"s": func(x *example) float64 { return x.answer().Parts.StateBytes / 2 / 48 },
+		"s′": func(x *example) float64 {
+			return x.with(func(q *roofline.Query) { q.StateDtype = "bf16" }).Parts.StateBytes / 2 / 48
+		},
 		"K": func(x *example) float64 { return x.answer().Parts.StateBytes },
 	},
 
@@ -338,10 +406,29 @@ var figures = map[string]map[string]func(x *example) float64{
 }
 
 // furtherFLOPs is the arithmetic of one further token, from what serving is bound by where
-// arithmetic alone binds.
+// arithmetic alone binds, all at one peak.
 func furtherFLOPs(x *example) float64 {
-	all := float64(x.q.OSL) / x.bound(roofline.OutServingTokPerSec, asIs, reading) * x.peak()
+	alike := func(in []float64) { in[roofline.SlotPeakLayers] = in[roofline.SlotPeakPlain] }
+	all := float64(x.q.OSL) / x.packed(roofline.Pack(x.q), roofline.OutServingTokPerSec, alike, reading, sending) * x.peak()
 	return (all - x.bound(roofline.OutPrefillFLOPs, asIs)) / float64(x.q.OSL-1)
+}
+
+// seenAlone is how many bytes of its cache a request alone reads a step, on average, with
+// windows or without, from the time that its further tokens take.
+func (x *example) seenAlone(unbounded bool) float64 {
+	tpot := x.packed(roofline.Pack(x.q), roofline.OutServingTPOTMS, func(in []float64) {
+		for at := roofline.HeadSlots; unbounded && at < len(in); at += roofline.KindSlots {
+			in[at+roofline.KindWindow] = 0
+		}
+	})
+	return tpot/1e3*x.bandwidth() - x.answer().Parts.WeightBytes
+}
+
+// unrouted is that no token passes an expert.
+func unrouted(in []float64) {
+	for at := roofline.HeadSlots; at < len(in); at += roofline.KindSlots {
+		in[at+roofline.KindExperts] = 0
+	}
 }
 
 func flops(p *roofline.Parts) float64 {

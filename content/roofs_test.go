@@ -135,7 +135,7 @@ func checkFormat(fail failure, cells []string, of func(format string, t *rooflin
 	if want := printed(v, result); want != result {
 		fail("%s is %s, not %s", format, want, result)
 	}
-	peaks := map[string]roofline.Decimal{"bf16": "1", "fp16": "2", "fp8": "3", "fp4": "4", "int8": "5"}
+	peaks := map[string]roofline.Decimal{"bf16": "1", "fp16": "2", "fp8": "3", "fp4": "5", "int8": "2.5"}
 	for i, name := range code.FindAllString(cells[2], -1) {
 		name = strings.Trim(name, "`")
 		bytes, peak := of(format, &roofline.Target{PeakTFLOPs: peaks})
@@ -199,6 +199,7 @@ type example struct {
 	id      string
 	q       roofline.Query
 	gamma   int64 // drafts, where they are asked for
+	dealt   int64 // devices over which a cache is dealt out, where that is asked for
 	symbols map[string]float64
 }
 
