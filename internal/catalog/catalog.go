@@ -155,6 +155,56 @@ func (c *Catalog) Target(id string) (*roofline.Target, bool) {
 	return &t, true
 }
 
+// several is a count before a device's name, as answers print it: "8× H200 SXM".
+var several = regexp.MustCompile(`^([1-9][0-9]{0,5}) ?[×x] ?(.+)$`)
+
+// TargetByName finds a target by its id, its name or what the device's own tool calls it,
+// letter case aside, with how many before or after it: "8× H200 SXM", "nvidia h200-x8". It
+// answers the id too, and nil and "" where there is none or several go by the name.
+func (c *Catalog) TargetByName(name string) (*roofline.Target, string) {
+	if t, ok := c.Target(name); ok {
+		return t, name
+	}
+	if id := c.called(name); id != "" {
+		return c.Targets[id], id
+	}
+	name = strings.ToLower(name)
+	count := "1"
+	if part := times.FindStringSubmatch(name); part != nil {
+		name, count = part[1], part[2]
+	} else if part := several.FindStringSubmatch(name); part != nil {
+		count, name = part[1], part[2]
+	}
+	id := c.called(name)
+	if id != "" && count != "1" {
+		id += "-x" + count
+	}
+	if t, ok := c.Target(id); ok {
+		return t, id
+	}
+	return nil, ""
+}
+
+// called is the id of the one target of a name, "" where there is none or several are. An
+// id says it alone; a device's own name is that of one device.
+func (c *Catalog) called(name string) string {
+	if id := strings.ToLower(name); c.Targets[id] != nil {
+		return id
+	}
+	found := ""
+	for id, t := range c.Targets {
+		is := func(n string) bool { return n != "" && strings.EqualFold(n, name) }
+		if !is(t.Name) && !(t.Count == 1 && (is(t.Device) || slices.ContainsFunc(t.Also, is))) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = id
+	}
+	return found
+}
+
 // ModelByName finds a model by its id, its name or one of its repositories, letter case
 // aside. It answers nil and "" when there is none.
 func (c *Catalog) ModelByName(name string) (*roofline.Model, string) {

@@ -134,6 +134,29 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// What answers and tools print of a device finds it; a part of a name does not.
+func TestTargetByName(t *testing.T) {
+	c, _ := Load(data.FS)
+	twice := *c.Targets["l40s"]
+	c.Targets["l40s-again"] = &twice
+	for _, e := range []struct{ name, id, said string }{
+		{"h200-sxm", "h200-sxm", "H200 SXM"}, {"H200-SXM", "h200-sxm", "H200 SXM"}, {"H200 SXM", "h200-sxm", "H200 SXM"},
+		{"h200 sxm", "h200-sxm", "H200 SXM"}, {"NVIDIA H200", "h200-sxm", "H200 SXM"}, {"nvidia h200", "h200-sxm", "H200 SXM"},
+		{"AMD Instinct MI300X OAM", "mi300x", "MI300X"}, {"h200-sxm-x1", "h200-sxm", "H200 SXM"},
+		{"h200-sxm-x8", "h200-sxm-x8", "8× H200 SXM"}, {"H200-SXM-X8", "h200-sxm-x8", "8× H200 SXM"}, {"8× H200 SXM", "h200-sxm-x8", "8× H200 SXM"},
+		{"8x NVIDIA H200", "h200-sxm-x8", "8× H200 SXM"}, {"1× H200 SXM", "h200-sxm", "H200 SXM"}, {"NVIDIA H200-x3", "h200-sxm-x3", "3× H200 SXM"},
+		{"h200", "", ""}, {"H100", "", ""}, {"", "", ""}, {"-x2", "", ""}, {"h200-sxm-x0", "", ""}, {"h200-sxm-x01", "", ""}, {"h200-sxm-x2-x2", "", ""},
+		{"L40S", "l40s", "L40S"}, {"NVIDIA L40S", "", ""}, // the id says which, the device's name does not
+	} {
+		switch target, id := c.TargetByName(e.name); {
+		case id != e.id || (target == nil) != (id == ""):
+			t.Errorf("%q is %q, want %q", e.name, id, e.id)
+		case target != nil && target.Name != e.said:
+			t.Errorf("%q is %q, want %q", e.name, target.Name, e.said)
+		}
+	}
+}
+
 func TestModelByName(t *testing.T) {
 	c, _ := Load(data.FS)
 	for _, name := range []string{"llama-3.1-8b", "Llama 3.1 8B", "meta-llama/Llama-3.1-8B-Instruct", "META-LLAMA/llama-3.1-8b"} {

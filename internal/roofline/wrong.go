@@ -50,6 +50,9 @@ func (q Query) Wrong() []string {
 // numbers that a float64 holds.
 const mostCount = 100_000_000
 
+// mostGamma bounds the tokens drafted for a step.
+const mostGamma = 1000
+
 func faults(q Query) []fault {
 	all := append(append([]string{}, timed...), sized...)
 	var list []fault
@@ -143,19 +146,23 @@ func faults(q Query) []fault {
 func countFaults(q Query, all []string) []fault {
 	var list []fault
 	wrong := func(reason string, figures ...string) { list = append(list, fault{reason, figures, true}) }
+	drafted := int64(mostGamma) // and those of a step lie in the cache beside the token before them
+	if q.Model != nil && q.Model.Architecture.MaxContext > 0 {
+		drafted = max(0, min(drafted, q.Model.Architecture.MaxContext-1))
+	}
 	for _, c := range []struct {
-		name  string
-		n     int64
-		least int64
-		of    string
+		name        string
+		n           int64
+		least, most int64
+		of          string
 	}{
-		{"batch", q.Batch, 1, "sequences that decode together"}, {"context", q.Context, 0, "cached tokens"},
-		{"isl", q.ISL, 0, "prompt tokens"}, {"osl", q.OSL, 0, "output tokens"},
-		{"chunk", q.Chunk, 0, "prompt tokens a pass, where 0 is all"}, {"concurrency", q.Concurrency, 0, "requests in flight"},
-		{"gamma", q.Gamma, 0, "drafted tokens a step"}, {"ep", q.EP, 0, "devices with experts of their own, where 0 splits each expert"},
+		{"batch", q.Batch, 1, mostCount, "sequences that decode together"}, {"context", q.Context, 0, mostCount, "cached tokens"},
+		{"isl", q.ISL, 0, mostCount, "prompt tokens"}, {"osl", q.OSL, 0, mostCount, "output tokens"},
+		{"chunk", q.Chunk, 0, mostCount, "prompt tokens a pass, where 0 is all"}, {"concurrency", q.Concurrency, 0, mostCount, "requests in flight"},
+		{"gamma", q.Gamma, 0, drafted, "drafted tokens a step"}, {"ep", q.EP, 0, mostCount, "devices with experts of their own, where 0 splits each expert"},
 	} {
-		if c.n < c.least || c.n > mostCount {
-			wrong(c.name+" "+itoa(c.n)+": want "+itoa(c.least)+" to "+itoa(mostCount)+" "+c.of, all...)
+		if c.n < c.least || c.n > c.most {
+			wrong(c.name+" "+itoa(c.n)+": want "+itoa(c.least)+" to "+itoa(c.most)+" "+c.of, all...)
 		}
 	}
 	if q.Cached != 0 && (q.Cached < 0 || q.Cached >= q.ISL) {
@@ -281,7 +288,7 @@ func layout(q Query) string {
 	case q.TP%q.DCP != 0:
 		return "dcp " + itoa(q.DCP) + ": a cache is dealt out over devices of one tp group of " + itoa(q.TP) + ", which dcp must divide"
 	case q.EP > 1 && experts == 0:
-		return "ep " + itoa(q.EP) + ": " + q.Model.Name + " has no experts to spread; want ep 0"
+		return "ep " + itoa(q.EP) + ": " + q.Model.Name + " has no experts to spread; leave ep out"
 	case q.EP > 0 && q.TP*q.DP%q.EP != 0:
 		return "ep " + itoa(q.EP) + ": tp × dp are " + plural(q.TP*q.DP, "device") + ", over which ep must divide"
 	case q.EP > 0 && experts%q.EP != 0:

@@ -43,6 +43,38 @@ func TestRoofOfLayouts(t *testing.T) {
 	}
 }
 
+// What an engine's flags say of the cache and of states, in each way of writing them: a
+// name and its value, or both in one, in the flags or in the launch line.
+func TestRoofOfFlags(t *testing.T) {
+	stateful := &roofline.Model{}
+	stateful.Architecture.Layers = []roofline.Layer{{Count: 1, Attention: roofline.Attention{Kind: roofline.Linear, State: &roofline.State{ValueHeads: 1, ValueDim: 1}}}}
+	for _, c := range []struct {
+		name          string
+		model         *roofline.Model
+		flags, launch []string
+		dcp           int64
+		state         string
+	}{
+		{"none", stateful, nil, nil, 0, "bf16"},
+		{"no states", &roofline.Model{}, []string{"--mamba-ssm-cache-dtype", "float32"}, nil, 0, ""},
+		{"a cache dealt out", stateful, []string{"--decode-context-parallel-size", "8"}, nil, 8, "bf16"},
+		{"a cache dealt out, in short", stateful, []string{"-dcp", "4"}, nil, 4, "bf16"},
+		{"a cache dealt out, of SGLang", stateful, []string{"--dcp-size=2"}, nil, 2, "bf16"},
+		{"a cache dealt out by the launch line", stateful, nil, []string{"vllm", "serve", "--decode-context-parallel-size=2"}, 2, "bf16"},
+		{"states in 32 bits", stateful, []string{"--mamba-ssm-cache-dtype", "float32"}, nil, 0, "fp32"},
+		{"states in 32 bits, of SGLang", stateful, []string{"--mamba-ssm-dtype=float32"}, nil, 0, "fp32"},
+		{"states in 16 bits", stateful, nil, []string{"vllm", "serve", "--mamba-ssm-cache-dtype", "float16"}, 0, "fp16"},
+		{"states as the engine likes", stateful, []string{"--mamba-ssm-cache-dtype", "auto"}, nil, 0, "bf16"},
+		{"a flag without its value", stateful, []string{"-dcp"}, nil, 0, "bf16"},
+	} {
+		r := row.Recipe{Flags: c.flags, Launch: c.launch, Weights: row.Weights{Dtype: "bf16"}, KVDtype: "bf16", Pools: []row.Pool{{Count: 1, TP: 8, PP: 1, DP: 1, EP: 1}}}
+		q, _, why := r.Roof(c.model, &roofline.Target{})
+		if q.DCP != c.dcp || q.StateDtype != c.state || why != "" {
+			t.Errorf("%s: dcp %d, states in %q, %q; want %d, %q", c.name, q.DCP, q.StateDtype, why, c.dcp, c.state)
+		}
+	}
+}
+
 func TestRoofOfPools(t *testing.T) {
 	pool := func(role string, count, tp int64) row.Pool {
 		return row.Pool{Role: role, Count: count, TP: tp, PP: 1, DP: 1, EP: 1}
