@@ -92,7 +92,7 @@ func (a *askedCeiling) load() string {
 	s += " With " + countOf(a.in[roofline.SlotConcurrency]) + " in flight at " + format.Shape(int64(isl), int64(a.in[roofline.SlotOSL])) +
 		", at most " + format.Quantity(format.Prose(rate), "output tok/s") + ", " + format.Quantity(format.Prose(a.out[roofline.OutServingTokPerSecPerGPU]), "output tok/s/GPU")
 	if tpot := a.out[roofline.OutServingTPOTMS]; !math.IsNaN(tpot) {
-		s += ", at a TPOT of at least " + milli(tpot)
+		s += "; a TPOT of at least " + milli(tpot) + ", that of one request alone"
 	}
 	return s + "."
 }

@@ -36,7 +36,7 @@ func Formula(in []float64) string {
 	}
 	step += " = " + Number(out[OutDecodeStepHardMS]-drafts) + " ms"
 	if drafts > 0 {
-		step += ", and " + Number(in[SlotGamma]) + " drafts of " + gigabytes(in[SlotDraftBytes]) + ", " + Number(drafts) + " ms: "
+		step += ", and " + plural(int64(in[SlotGamma]), "draft") + " of " + gigabytes(in[SlotDraftBytes]) + ", " + Number(drafts) + " ms: "
 	} else {
 		step += " "
 	}

@@ -43,7 +43,7 @@ export function load({ q, packed, out }: Answered, data: Data): string {
   said += ".";
   if (Number.isNaN(rate)) return said;
   said += ` With ${count(concurrency)} in flight at ${isl}:${osl}, at most ${quantity(prose(rate), "output tok/s")}, ${quantity(prose(get("serving_each")), "output tok/s/GPU")}`;
-  if (!Number.isNaN(tpot)) said += `, at a TPOT of at least ${ms(tpot)}`;
+  if (!Number.isNaN(tpot)) said += `; a TPOT of at least ${ms(tpot)}, that of one request alone`;
   return `${said}.`;
 }
 
