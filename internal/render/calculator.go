@@ -23,7 +23,6 @@ type calculator struct {
 	Weights, KV     []choiceGroup
 	TP, PP, DP, EP  []choice
 	Asked           question
-	MaxContext      int64
 
 	Answer, Load, Experts string
 	Plot                  template.HTML
@@ -113,8 +112,6 @@ func (s *site) newCalculator(w *world) *calculator {
 	m, t := models[q.Model], targets[q.Target]
 	half := halves.NewModel(m)
 	q.ModelName, q.TargetName, q.WeightDtype, q.KVDtype = m.Name, t.Name, half.Weights[0], half.KV[0]
-	q.Context = min(q.Context, half.MaxContext)
-	v.MaxContext = half.MaxContext
 	v.Models = grouped(models, q.Model, func(m *roofline.Model) (string, string) { return m.Publisher, m.Name })
 	v.Targets = grouped(targets, q.Target, func(t *roofline.Target) (string, string) { return t.Vendor, t.Name })
 	v.Weights, v.KV = dtypes(half.Weights, roofline.WeightDtypes()), dtypes(half.KV, roofline.KVDtypes())
@@ -381,7 +378,7 @@ var figuresOfACeiling = []figureGroup{
 		{Name: "Hard: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSec, Scale: 1},
 		{Name: "Expected: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecExpected, Scale: 1},
 		{Name: "Hard: output of each device", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecPerGPU, Scale: 1},
-		{Name: "Hard: TPOT, that of one request alone", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
+		{Name: "Hard: TPOT, alone", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
 	}},
 	{"In memory", []calculated{
 		{Name: "Weights, all devices together", Unit: "GB", From: "out", Slot: roofline.OutResidentBytes, Scale: 1e9},

@@ -77,16 +77,17 @@ func TestOwnDeviceIsWhatTheCatalogueWouldHold(t *testing.T) {
 	weights, kv := roofline.WeightDtypes(), roofline.KVDtypes()
 	own := newOwnDevice(weights, kv)
 	for _, peaks := range []map[string]roofline.Decimal{
-		{}, {"bf16": "1"}, {"fp8": "2"}, {"bf16": "1", "fp8": "2", "fp4": "4", "int8": "3"}, {"int8": "3", "bf16": "1"},
+		{}, {"bf16": "1"}, {"fp8": "2"}, {"bf16": "1", "fp8": "2", "fp4": "4", "int8": "3"}, {"int8": "3", "bf16": "1"}, {"int8": "1", "bf16": "7"},
 	} {
 		target := &roofline.Target{Count: 1, MemoryGB: "1", BandwidthGBs: "1", LinkGBs: "1", PeakTFLOPs: peaks}
-		first := func(types []string) float64 {
+		greatest := func(types []string) float64 {
+			most := math.NaN()
 			for _, name := range types {
-				if v, ok := peaks[name].Float(); ok {
-					return v * 1e12
+				if v, ok := peaks[name].Float(); ok && !(v*1e12 <= most) {
+					most = v * 1e12
 				}
 			}
-			return math.NaN()
+			return most
 		}
 		for _, w := range weights {
 			for _, k := range kv {
@@ -99,7 +100,7 @@ func TestOwnDeviceIsWhatTheCatalogueWouldHold(t *testing.T) {
 					if p.KV != nil {
 						types = p.KV[k]
 					}
-					got[p.Slot] = first(types)
+					got[p.Slot] = greatest(types)
 				}
 				want := roofline.Pack(roofline.Query{Target: target, WeightDtype: w, KVDtype: k, TP: 1})
 				if !slices.EqualFunc(got, want, func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }) {

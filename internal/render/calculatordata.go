@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"rowproof/internal/render/halves"
 	"rowproof/internal/roofline"
@@ -40,16 +39,19 @@ type calculatorTarget struct {
 	Linked      []string                    `json:"linked"` // of several besides
 }
 
+// peakTypes are the types for which a device may have a dense peak, the smallest first.
+var peakTypes = []string{"fp4", "fp8", "int8", "bf16", "fp16", "fp32"}
+
 // ownDevice says which slots a reader's own device fills with which field of the form,
-// and which of a device's peaks counts in a format: the first of a list that it has.
+// and which of a device's peaks count in a format: the greatest of a list.
 type ownDevice struct {
 	Base  halves.Values  `json:"base"`
 	Slots map[string]int `json:"slots"`
-	Peaks []peakOrder    `json:"peaks"`
+	Peaks []peakSlot     `json:"peaks"`
 }
 
-// peakOrder is a slot that holds a peak, and the types that fill it by format.
-type peakOrder struct {
+// peakSlot is a slot that holds a peak, and the types that may fill it by format.
+type peakSlot struct {
 	Slot    int                 `json:"slot"`
 	Weights map[string][]string `json:"weights,omitempty"`
 	KV      map[string][]string `json:"kv,omitempty"`
@@ -139,29 +141,24 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
 }
 
-// newOwnDevice finds out which peak counts in which format by asking of a device that has
-// them all, and then of one without that type, until nothing is left.
+// newOwnDevice finds out which peaks count in which format by asking of a device that has
+// one alone.
 func newOwnDevice(weights, kv []string) ownDevice {
-	types := []string{"bf16", "fp16", "fp8", "fp4", "int8"}
-	pack := func(has []string, w, k string) []float64 {
-		t := &roofline.Target{Count: 1, PeakTFLOPs: map[string]roofline.Decimal{}}
-		for _, name := range has {
-			t.PeakTFLOPs[name] = roofline.Decimal(strconv.Itoa(1 + slices.Index(types, name)))
-		}
+	pack := func(has, w, k string) []float64 {
+		t := &roofline.Target{Count: 1, PeakTFLOPs: map[string]roofline.Decimal{has: "1"}}
 		return roofline.Pack(roofline.Query{Target: t, WeightDtype: w, KVDtype: k, TP: 1})
 	}
 	order := func(slot int, w, k string) []string {
 		found := []string{}
-		left := slices.Clone(types)
-		for peak := pack(left, w, k)[slot]; !math.IsNaN(peak); peak = pack(left, w, k)[slot] {
-			name := types[int(math.Round(peak/1e12))-1]
-			found = append(found, name)
-			left = without(left, []string{name})
+		for _, name := range peakTypes {
+			if !math.IsNaN(pack(name, w, k)[slot]) {
+				found = append(found, name)
+			}
 		}
 		return found
 	}
 	o := ownDevice{
-		Base:  pack(nil, weights[0], kv[0]),
+		Base:  pack("", weights[0], kv[0]),
 		Slots: map[string]int{"gbs": roofline.SlotBandwidth, "gb": roofline.SlotMemory, "link": roofline.SlotLink},
 	}
 	for _, slot := range []int{roofline.SlotPeakLayers, roofline.SlotPeakPlain, roofline.SlotPeakAttention, roofline.SlotPeakIndex} {
@@ -172,7 +169,7 @@ func newOwnDevice(weights, kv []string) ownDevice {
 		for _, k := range kv {
 			byKV[k] = order(slot, weights[0], k)
 		}
-		p := peakOrder{Slot: slot}
+		p := peakSlot{Slot: slot}
 		if slot == roofline.SlotPeakLayers || slot == roofline.SlotPeakPlain {
 			p.Weights = byWeights
 		} else {

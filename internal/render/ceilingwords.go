@@ -157,7 +157,7 @@ var inputNames = [roofline.HeadSlots]string{
 	roofline.SlotBatch: "batch", roofline.SlotContext: "context", roofline.SlotISL: "prompt length",
 	roofline.SlotCached: "cached prompt tokens", roofline.SlotChunk: "chunk", roofline.SlotOSL: "output length",
 	roofline.SlotConcurrency: "concurrency", roofline.SlotTP: "devices", roofline.SlotPP: "stages",
-	roofline.SlotDP: "copies", roofline.SlotEP: "devices with experts of their own", roofline.SlotGamma: "drafted tokens",
+	roofline.SlotDP: "copies", roofline.SlotEP: "devices with experts of their own", roofline.SlotDCP: "devices that share a cache", roofline.SlotGamma: "drafted tokens",
 	roofline.SlotAcceptance: "acceptance", roofline.SlotAccepted: "tokens a step", roofline.SlotMTPDrafts: "drafts of the model's own",
 	roofline.SlotReadParams: "read parameters", roofline.SlotTotalParams: "parameters", roofline.SlotHidden: "hidden size",
 	roofline.SlotHeadParams: "parameters of the head", roofline.SlotHeadBytes: "size of the head",

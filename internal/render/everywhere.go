@@ -61,9 +61,9 @@ func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roo
 			}
 		}
 	}
-	most := format.Count(half.Layouts[len(half.Layouts)-1][0])
+	most := half.Layouts[len(half.Layouts)-1][0]
 	unpublished := &dash{"b", "A figure of the device is not published"}
-	misfit := &dash{"c", "Does not fit on " + format.Plural(int(half.Layouts[len(half.Layouts)-1][0]), "device", "devices") + ", sharing each matrix"}
+	misfit := &dash{"c", "Does not fit on " + format.Plural(int(most), "device", "devices") + ", sharing each matrix"}
 	note := func(d *dash) *dash {
 		if !slices.Contains(v.Reasons, *d) {
 			v.Reasons = append(v.Reasons, *d)
@@ -78,7 +78,7 @@ func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roo
 			line.Devices = tableFigure{Figure: format.Count(r.n), Exact: format.Exact(float64(r.n))}
 			figures := []*tableFigure{&line.Each, &line.All, &line.Expected, &line.PerOne}
 			if r.n == 0 {
-				line.Devices = tableFigure{Figure: ">" + format.NBSP + most}
+				line.Devices = tableFigure{Figure: ">" + format.NBSP + format.Count(most)}
 			}
 			if r.n == 0 || r.out[roofline.OutBinding] == roofline.BindingNone {
 				why := misfit

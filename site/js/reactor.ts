@@ -3,8 +3,10 @@
 
 /** Fetches the module at url, held against its hash, and starts it; rejects with the reason. */
 export async function reactor<T extends WebAssembly.Exports & { readonly memory: WebAssembly.Memory; _initialize(): void }>(url: string, integrity: string): Promise<T> {
-  const response = await fetch(url, { integrity });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  const response = await fetch(url, { integrity }).catch(async () => {
+    const found = await fetch(url); // says why, which a refusal by the hash does not
+    throw new Error(found.ok ? `${url} is not the module that this page was built with` : `${url} answered ${found.status}`);
+  });
 
   let go: T;
   const data = () => new DataView(go.memory.buffer);

@@ -25,7 +25,7 @@ export interface Model {
   sources: string[];
 }
 
-export type PeakType = "bf16" | "fp16" | "fp8" | "fp4" | "int8";
+export type PeakType = "bf16" | "fp16" | "fp32" | "fp8" | "fp4" | "int8";
 
 export interface Target {
   name: string;
@@ -56,8 +56,8 @@ export interface Row {
   at: number[]; // FLOP per byte read, FLOP/s of one device
 }
 
-/** A slot that holds a peak, and which of a device's types fill it by format: the first that it has. */
-interface PeakOrder {
+/** A slot that holds a peak, and the types of which the greatest fills it, by format. */
+interface PeakSlot {
   slot: number;
   weights?: Record<string, PeakType[]>;
   kv?: Record<string, PeakType[]>;
@@ -72,7 +72,7 @@ export interface Data {
   kinds: { at: number; slots: number; experts: number; topk: number }; // of layers: where they begin, and two of their slots
   weights: string[]; // every format that is known
   kv: string[];
-  own: { base: Values; slots: Record<string, number>; peaks: PeakOrder[] };
+  own: { base: Values; slots: Record<string, number>; peaks: PeakSlot[] };
   models: Record<string, Model>;
   targets: Record<string, Target>;
   rows: Record<string, Record<string, Row[]>>;
@@ -126,8 +126,7 @@ export function ownTarget(given: Given, data: Data): Target {
   const half = { base, weights: {} as Record<string, Values>, kv: {} as Record<string, Values> };
   const fill = (into: Record<string, Values>, slot: number, orders: Record<string, PeakType[]> | undefined) => {
     for (const [format, types] of Object.entries(orders ?? {})) {
-      const type = types.find((t) => given[t] !== undefined);
-      (into[format] ??= []).push(slot, type ? known(given[type], 1e12) : null);
+      (into[format] ??= []).push(slot, known(greatest(types, given)?.[1], 1e12));
     }
   };
   for (const order of data.own.peaks) {
@@ -145,7 +144,17 @@ export function ownTarget(given: Given, data: Data): Target {
 /** The types of peaks that the form asks of a reader's own device. */
 export const peakTypes = ["bf16", "fp8", "fp4", "int8"] as const;
 
+// greatest is the type of the greatest peak, and that peak, in TFLOP/s.
+function greatest(types: PeakType[], peaks: Partial<Record<string, number | string>>): [PeakType, number] | undefined {
+  let best: [PeakType, number] | undefined;
+  for (const type of types) {
+    const v = peaks[type];
+    if (v !== undefined && !(best && Number(v) <= best[1])) best = [type, Number(v)];
+  }
+  return best;
+}
+
 /** The type at whose peak weights of a format compute on a device; "" where none is known. */
 export function computeType(q: Question, data: Data): string {
-  return data.own.peaks[0]?.weights?.[q.weights]?.find((t) => q.target.peaks[t] !== undefined) ?? "";
+  return greatest(data.own.peaks[0]?.weights?.[q.weights] ?? [], q.target.peaks)?.[0] ?? "";
 }

@@ -48,9 +48,14 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
     });
   }
 
+  // end is the longest sequence of a model; where that is not stated, as long as any asks.
+  function end(m: Model | undefined): number {
+    return m?.max_context || 1_048_576;
+  }
+
   // stops are where a slider can stand: powers of two and the middles between them.
   function stops(name: string): number[] {
-    const most = name === "batch" ? 4096 : model()?.max_context ?? 0;
+    const most = name === "batch" ? 4096 : end(model());
     const list = name === "batch" ? [1] : [0];
     for (let n = name === "batch" ? 2 : 128; n < most; n *= 2) list.push(n, n * 1.5);
     return [...list.filter((n) => n < most), most];
@@ -73,6 +78,7 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
       formats(select("kv"), m.kv, [...m.kv, ...m.kv_also], shown?.kv[0]);
       if (shown) changed.push(...shorten(m));
       at("mtp-field").hidden = !m.mtp;
+      if (!m.mtp) at("mtp").checked = false;
       shown = m;
     }
     if (m) layouts();
@@ -86,10 +92,10 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
   // shorten fits lengths into a model that ends sooner.
   function shorten(m: Model): string[] {
     const said: string[] = [];
-    for (const [name, what, most] of [["context", "The context", m.max_context], ["osl", "The output", Math.floor(m.max_context / 2)], ["isl", "The prompt", m.max_context - Number(at("osl").value)]] as const) {
+    for (const [name, what, most] of [["context", "The context", end(m)], ["osl", "The output", Math.floor(end(m) / 2)], ["isl", "The prompt", end(m) - Number(at("osl").value)]] as const) {
       if (Number(at(name).value) <= most) continue;
       at(name).value = String(most);
-      said.push(`${what} was shortened to ${plural(most, "token", "tokens")}: ${m.name} ends at ${count(m.max_context)}.`);
+      said.push(`${what} was shortened to ${plural(most, "token", "tokens")}: ${m.name} ends at ${count(end(m))}.`);
     }
     return said;
   }
@@ -179,20 +185,20 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
     const m = model();
     const target = device();
     if (!m) return undefined;
-    const end = m.max_context;
-    const isl = whole("isl", "Prompt", "tokens, such as 2048", 0, end);
+    const most = end(m);
+    const isl = whole("isl", "Prompt", "tokens, such as 2048", 0, most);
     const gamma = whole("gamma", "Drafted a step", "tokens, such as 3", 0, 64);
-    const acceptance = gamma === 0 ? 0 : decimal("acceptance", "Acceptance", "a chance from 0 to 1, such as 0.8", 1);
+    const acceptance = gamma === 0 ? 0 : decimal("acceptance", "Acceptance", "a chance of at most 1, such as 0.8", 1);
     if (gamma === 0) wrong("acceptance", "");
-    else if (acceptance === undefined) wrong("acceptance", "Acceptance: how many drafted tokens a step keeps is needed; write a chance from 0 to 1, such as 0.8");
+    else if (acceptance === undefined) wrong("acceptance", "Acceptance: how many drafted tokens a step keeps is needed; write a chance of at most 1, such as 0.8");
     const numbers = {
       batch: whole("batch", "Batch", "sequences, such as 32", 1, 1_000_000),
-      context: whole("context", "Context", "tokens, such as 2048", 0, end),
+      context: whole("context", "Context", "tokens, such as 2048", 0, most),
       isl,
-      osl: whole("osl", "Output", "tokens, such as 256", 0, end - (isl ?? 0), `: with the prompt the model ends at ${count(end)}`),
+      osl: whole("osl", "Output", "tokens, such as 256", 0, most - (isl ?? 0), `: with the prompt the model ends at ${count(most)}`),
       concurrency: whole("concurrency", "In flight", "requests, such as 32", 0, 1_000_000),
       cached: whole("cached", "Cached prefix", "tokens, such as 1024", 0, Math.max(0, (isl ?? 1) - 1), ": at least one token of the prompt is computed"),
-      chunk: whole("chunk", "Chunk", "tokens, such as 8192", 0, end),
+      chunk: whole("chunk", "Chunk", "tokens, such as 8192", 0, most),
       gamma, acceptance,
       mtp: m.mtp && at("mtp").checked && (gamma ?? 0) > 0 ? 1 : 0,
     };

@@ -320,7 +320,7 @@ func (d *drawing) roofs(query []float64, ridge Place) {
 
 // lower says whether a second peak stands far enough below the first to be named apart.
 func (d *drawing) lower(plain float64, ridge Place) bool {
-	name := lettersPx("16-bit 1,000 TFLOP/s") + 16
+	name := lettersPx("1,000 TFLOP/s in 16 bits") + 16
 	return ridge.ok() && plain < ridge.Rate && d.y(plain)-d.y(ridge.Rate) >= 2*linePx && d.end()-d.x(ridge.Intensity) > name
 }
 
@@ -345,26 +345,26 @@ func (d *drawing) row(i int, r Row) {
 // slope.
 func (d *drawing) roofNames(query []float64, ridge Place, compute string) {
 	bandwidth := query[roofline.SlotBandwidth]
-	slope := roofline.Number(bandwidth/1e9) + " GB/s"
+	slope := figure(bandwidth/1e9, " GB/s")
 	if !ridge.ok() {
 		mid := math.Sqrt(max(d.x0, d.y0/bandwidth) * min(d.x1, d.y1/bandwidth))
 		d.label(slope, d.x(mid)-lettersPx(slope)-8, d.y(mid*bandwidth)-6)
 		return
 	}
 	kx, ky := d.x(ridge.Intensity), d.y(ridge.Rate)
-	if compute != "" {
-		compute += " "
-	}
-	peak := roofline.Number(math.Round(ridge.Rate/1e12)) + " TFLOP/s"
+	peak := figure(math.Round(ridge.Rate/1e12), " TFLOP/s")
 	d.taken = append(d.taken, box{d.end() - lettersPx(peak) - 5*labelPx, ky - 20, d.end(), ky - 6}) // with room for a type
 	d.put(`<text class="peak" x="%" y="%" text-anchor="end"`+strong+`>`, d.end(), ky-8)
-	d.say(compute + peak)
-	d.write("</text>")
+	if compute != "" {
+		d.say(compute)
+		d.write(" ")
+	}
+	d.write(peak + "</text>")
 	if plain := query[roofline.SlotPeakPlain]; d.lower(plain, ridge) {
-		name := "16-bit " + roofline.Number(math.Round(plain/1e12)) + " TFLOP/s"
+		name := figure(math.Round(plain/1e12), " TFLOP/s in 16 bits")
 		d.label(name, d.end()-lettersPx(name), d.y(plain)-5)
 	}
-	if knee := roofline.Number(math.Round(ridge.Intensity)) + " FLOP/B"; kx-lettersPx(knee)-10 >= left { // above the slope nothing else stands
+	if knee := figure(math.Round(ridge.Intensity), " FLOP/B"); kx-lettersPx(knee)-10 >= left { // above the slope nothing else stands
 		d.label(knee, kx-lettersPx(knee)-10, ky+6)
 	}
 	if kx-left > lettersPx(slope)+60 {
@@ -374,6 +374,11 @@ func (d *drawing) roofNames(query []float64, ridge Place, compute string) {
 		}
 	}
 }
+
+// figure is a number with its unit.
+//
+//go:noinline
+func figure(v float64, unit string) string { return roofline.Number(v) + unit }
 
 func lettersPx(s string) float64 { return labelPx * float64(len(s)) }
 
