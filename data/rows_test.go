@@ -70,6 +70,32 @@ func TestPublishedRowsAreVerified(t *testing.T) {
 	}
 }
 
+// Samples that were all made faster by the same share are contradicted by the server's own
+// sum of its requests' times, which stands in the evidence of every row.
+func TestSamplesMadeFasterAreSeen(t *testing.T) {
+	for _, name := range reports(t) {
+		b, err := rowfile.LoadFS(os.DirFS("."), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := b.Input(0, nil)
+		for i := range in.Samples {
+			s := &in.Samples[i]
+			s.Sent, s.Enqueued = s.Sent*95/100, s.Enqueued*95/100
+			for j, d := range s.T {
+				if d != row.NoStamp {
+					s.T[j] = d * 95 / 100
+				}
+			}
+		}
+		for _, r := range gate.Judge(in) {
+			if r.Gate == "counted" && (r.Answer != gate.Fail || !strings.Contains(r.Reason, "no answer is seen before it was made")) {
+				t.Errorf("%s: %v %s", name, r.Answer, r.Reason)
+			}
+		}
+	}
+}
+
 // A changed digit, wherever it stands in a report, makes some gate refuse a row of it:
 // each tenth of the file has some of the digits, and so have notes and reasons.
 func TestAChangedDigitIsSeen(t *testing.T) {

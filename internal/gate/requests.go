@@ -225,6 +225,11 @@ func counted(in *Input) Result {
 	if wrong != nil {
 		return *wrong
 	}
+	slow, seen := in.latency()
+	if slow != nil {
+		return *slow
+	}
+	figures = append(figures, seen...)
 	return pass("usage adds up, and the chunks hold as many tokens as it says"+spreadWords(in), figures...)
 }
 

@@ -25,6 +25,13 @@ func count(n int64, noun string) string {
 func milliseconds(v float64) string { return roofline.Number(v) + " ms" }
 func percent(share float64) string  { return roofline.Number(share*100) + "%" }
 
+// ofRoof shows a share of a roof with as many digits as it takes not to be 100% where it
+// is another.
+func ofRoof(share float64) string {
+	text, _ := roofline.NumbersApart(share*100, 100)
+	return text + "%"
+}
+
 // exact is the shortest form that reads back.
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 

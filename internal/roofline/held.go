@@ -140,5 +140,19 @@ func (h *Held) passes(roof float64) bool {
 	return h.Value < roof
 }
 
+// mostDigits is how many digits a figure is shown with at most.
+const mostDigits = 15
+
+// NumbersApart writes two figures as Number does, and where they differ with as many digits
+// more as it takes to see it.
+func NumbersApart(a, b float64) (x, y string) {
+	for digits := 4; ; digits++ {
+		x, y = significant(a, digits), significant(b, digits)
+		if x != y || a == b || digits == mostDigits {
+			return x, y
+		}
+	}
+}
+
 // finite says whether a roof is a figure.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

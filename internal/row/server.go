@@ -1,6 +1,7 @@
 package row
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -164,9 +165,14 @@ func (r reading) at(i int, name string, greatest bool) (float64, bool) {
 	if greatest {
 		return most, found
 	}
-	// Few label sets and whole numbers: the order of a map does not change the sum.
-	for _, v := range groups {
-		sum += v
+	if len(groups) == 1 {
+		for _, v := range groups {
+			return v, found
+		}
+	}
+	// In one order: sums of seconds are no whole numbers.
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		sum += groups[group]
 	}
 	return sum, found
 }
