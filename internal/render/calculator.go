@@ -378,7 +378,7 @@ var figuresOfACeiling = []figureGroup{
 		{Name: "Hard: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSec, Scale: 1},
 		{Name: "Expected: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecExpected, Scale: 1},
 		{Name: "Hard: output of each device", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecPerGPU, Scale: 1},
-		{Name: "Hard: TPOT, alone", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
+		{Name: "Hard: TPOT, that of one request alone", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
 	}},
 	{"In memory", []calculated{
 		{Name: "Weights, all devices together", Unit: "GB", From: "out", Slot: roofline.OutResidentBytes, Scale: 1e9},
