@@ -421,9 +421,10 @@ func draftTime(in []float64, b, devices float64) float64 {
 }
 
 // prefill bounds one prompt of which Cached tokens come from the prefix cache, where they
-// are read once: only the last token goes through the head. It is expected to be read in passes of one chunk,
-// which take the stages of a pipeline in turn; at best chunks that follow each other keep
-// all stages busy. A prompt is one copy's, but experts are all devices'.
+// are read once: only the last token goes through the head. It is expected to be read in
+// passes of one chunk, which take the stages of a pipeline in turn; at best chunks that
+// follow each other keep all stages busy. A prompt is one copy's, but experts are all
+// devices'.
 func prefill(in, out []float64) {
 	fresh := in[SlotISL] - in[SlotCached]
 	chunk := fresh
