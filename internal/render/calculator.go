@@ -290,7 +290,8 @@ func (v *calculator) plot(m *roofline.Model, t *roofline.Target) {
 		rows[i] = roofplot.Row{Place: roofplot.Place{Intensity: p.At[0], Rate: p.At[1]}, Kind: p.kind(v.Asked.types(), "1.1.1.0")}
 	}
 	compute := t.ComputeType(v.Asked.WeightDtype)
-	v.Plot = template.HTML(roofplot.Draw(in, roofplot.Narrow, v.Answer, compute, rows) + roofplot.Draw(in, roofplot.Wide, v.Answer, compute, rows))
+	name := template.HTMLEscapeString(v.Answer)
+	v.Plot = template.HTML(roofplot.Draw(in, roofplot.Narrow, name, compute, rows) + roofplot.Draw(in, roofplot.Wide, name, compute, rows))
 }
 
 func (q *question) types() string { return q.WeightDtype + "/" + q.KVDtype }

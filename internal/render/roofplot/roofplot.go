@@ -105,8 +105,9 @@ func prefill(in, out []float64) Place {
 }
 
 // Draw is the plot as one SVG element of the given width, with the class narrow or
-// wide; "" where the query has no ceiling. label is its accessible name, compute the
-// type that the arithmetic roof stands for, "" to leave it unnamed. A row's mark bears
+// wide; "" where the query has no ceiling. label is its accessible name and compute the
+// type that the arithmetic roof stands for, "" to leave it unnamed; both are markup
+// already, so that what escapes text is no weight of the module. A row's mark bears
 // its place in rows as data-row.
 func Draw(query []float64, width int, label, compute string, rows []Row) string {
 	if !roofline.Packed(query) {
@@ -167,6 +168,9 @@ func Draw(query []float64, width int, label, compute string, rows []Row) string 
 	}
 	d.put(`<circle class="asked" cx="%" cy="%" r="5.5" fill="var(--c1)"`+edged, x, y)
 
+	d.keepClear(here)
+	d.keepClear(later)
+	d.keepClear(prompt)
 	d.roofNames(query, ridge, compute)
 	d.name("batch "+roofline.Number(query[roofline.SlotBatch]), here, -1)
 	if prompt.ok() {
@@ -254,7 +258,7 @@ func (d *drawing) open(width int, label string) {
 	}
 	w := float64(width)
 	d.put(`<svg xmlns="http://www.w3.org/2000/svg" class="`+class+`" width="%" height="%" viewBox="0 0 % %" role="img" aria-label="`, w, d.height, w, d.height)
-	d.say(label)
+	d.write(label)
 	d.write(`">`)
 }
 
@@ -356,13 +360,15 @@ func (d *drawing) roofNames(query []float64, ridge Place, compute string) {
 	d.taken = append(d.taken, box{d.end() - lettersPx(peak) - 5*labelPx, ky - 20, d.end(), ky - 6}) // with room for a type
 	d.put(`<text class="peak" x="%" y="%" text-anchor="end"`+strong+`>`, d.end(), ky-8)
 	if compute != "" {
-		d.say(compute)
+		d.write(compute)
 		d.write(" ")
 	}
 	d.write(peak + "</text>")
 	if plain := query[roofline.SlotPeakPlain]; d.lower(plain, ridge) {
 		name := figure(math.Round(plain/1e12), " TFLOP/s in 16 bits")
-		d.label(name, d.end()-lettersPx(name), d.y(plain)-5)
+		if x, y := d.end()-lettersPx(name), d.y(plain); !d.label(name, x, y-5) {
+			d.label(name, x, y+15)
+		}
 	}
 	if knee := figure(math.Round(ridge.Intensity), " FLOP/B"); kx-lettersPx(knee)-10 >= left { // above the slope nothing else stands
 		d.label(knee, kx-lettersPx(knee)-10, ky+6)
@@ -381,6 +387,14 @@ func (d *drawing) roofNames(query []float64, ridge Place, compute string) {
 func figure(v float64, unit string) string { return roofline.Number(v) + unit }
 
 func lettersPx(s string) float64 { return labelPx * float64(len(s)) }
+
+// keepClear lets no name lie over a mark.
+//
+//go:noinline
+func (d *drawing) keepClear(p Place) {
+	x, y := d.x(p.Intensity), d.y(p.Rate)
+	d.taken = append(d.taken, box{x - 6, y - 6, x + 6, y + 5})
+}
 
 // name writes a mark's name beside it, where no other name stands; a name without such a
 // place is left out, since the table below has it too. Side is where it stands best: −1
@@ -427,22 +441,4 @@ func pow10(e float64) float64 {
 		v /= 10
 	}
 	return v
-}
-
-// say writes text that is safe in an element's content and in a quoted attribute.
-func (d *drawing) say(s string) {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '&':
-			d.write("&amp;")
-		case '<':
-			d.write("&lt;")
-		case '>':
-			d.write("&gt;")
-		case '"':
-			d.write("&quot;")
-		default:
-			d.text = append(d.text, s[i])
-		}
-	}
 }

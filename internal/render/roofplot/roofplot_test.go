@@ -60,7 +60,7 @@ func number(t *testing.T, s string) float64 {
 func TestDrawStaysInside(t *testing.T) {
 	for _, q := range [][2]int64{{1, 0}, {32, 2048}, {100_000, 0}, {7, 131_072}} {
 		for _, width := range []int{Narrow, Wide} {
-			all := elements(t, Draw(query(t, q[0], q[1]), width, `a "label" & more`, "bf16", nil))
+			all := elements(t, Draw(query(t, q[0], q[1]), width, `a &quot;label&quot; &amp; more`, "bf16", nil))
 			svg := all["svg"][0]
 			if svg["aria-label"] != `a "label" & more` || svg["width"] != strconv.Itoa(width) {
 				t.Errorf("the element is %v", svg)
