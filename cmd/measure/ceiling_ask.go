@@ -73,6 +73,8 @@ func (call *ceilingCall) resolveModel(known *catalog.Catalog) (problems []string
 		var why string
 		if q.Model, doubts, why = readConfig(config); why != "" {
 			wrong("%s: %s", call.named("config", config), why)
+		} else if q.Model != nil && q.KVDtype == "" {
+			q.KVDtype = q.Model.KV[0] // a checkpoint may state what it was calibrated for
 		}
 	case call.model != "":
 		if q.Model, _ = known.ModelByName(call.model); q.Model == nil {

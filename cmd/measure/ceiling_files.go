@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,6 +75,9 @@ func readConfig(name string) (*roofline.Model, []checkpoint.Problem, string) {
 		beside = append(beside, quant)
 	}
 	m, problems := checkpoint.Config(data, called, beside...)
+	if slices.ContainsFunc(problems, func(p checkpoint.Problem) bool { return !p.Bytes }) {
+		m = nil // what is wrong with it has been said; nothing is asked of the rest
+	}
 	return m, problems, ""
 }
 
@@ -82,6 +86,7 @@ type weightFiles struct {
 	files  []checkpoint.File
 	gguf   bool
 	config string // the config.json beside them, "" where there is none
+	index  *checkpoint.Index
 }
 
 func (w *weightFiles) close() {
@@ -101,11 +106,11 @@ func openWeights(name string) (w weightFiles, why string) {
 	switch {
 	case info.IsDir():
 		folder = name
-		if names, why = checkpointIn(name); why != "" {
+		if names, w.index, why = checkpointIn(name); why != "" {
 			return w, why
 		}
 	case strings.HasSuffix(name, ".index.json"):
-		if names, why = shardsOf(name); why != "" {
+		if names, w.index, why = shardsOf(name); why != "" {
 			return w, why
 		}
 	}
@@ -117,6 +122,7 @@ func openWeights(name string) (w weightFiles, why string) {
 			return w, why
 		}
 	}
+	var faults []string
 	for _, n := range names {
 		info, err := os.Stat(n)
 		if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
@@ -127,13 +133,21 @@ func openWeights(name string) (w weightFiles, why string) {
 			f, err = os.Open(n)
 		}
 		if err != nil {
-			w.close()
 			if why = whyNot(err); n != name {
 				why = n + ": " + why
 			}
-			return w, why
+			faults = append(faults, why)
+			continue
 		}
 		w.files = append(w.files, checkpoint.File{Name: n, Size: info.Size(), ReaderAt: f})
+	}
+	if len(faults) > 0 { // nothing is asked of the others
+		w.close()
+		w.files = nil
+		if more := len(faults) - 3; more > 0 {
+			faults = append(faults[:3], fmt.Sprintf("and %d more", more))
+		}
+		return w, strings.Join(faults, "; ")
 	}
 	var magic [4]byte
 	n, _ := w.files[0].ReadAt(magic[:], 0)
@@ -142,10 +156,10 @@ func openWeights(name string) (w weightFiles, why string) {
 }
 
 // checkpointIn are the weight files of a folder.
-func checkpointIn(folder string) (names []string, why string) {
+func checkpointIn(folder string) (names []string, x *checkpoint.Index, why string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, whyNot(err)
+		return nil, nil, whyNot(err)
 	}
 	var index, shards, ggufs []string
 	for _, e := range entries {
@@ -162,31 +176,31 @@ func checkpointIn(folder string) (names []string, why string) {
 	case len(index) == 1:
 		return shardsOf(index[0])
 	case len(index) > 1:
-		return nil, "holds " + countOf(len(index), "index") + ", of several checkpoints: want one of " + strings.Join(index, ", ")
+		return nil, nil, "holds " + countOf(len(index), "index") + ", of several checkpoints: want one of " + strings.Join(index, ", ")
 	case len(shards) > 0:
-		return shards, ""
+		return shards, nil, ""
 	case len(ggufs) == 1:
-		return ggufs, ""
+		return ggufs, nil, ""
 	case len(ggufs) > 1:
-		return nil, "holds " + countOf(len(ggufs), "GGUF") + "s: want one of " + strings.Join(ggufs, ", ")
+		return nil, nil, "holds " + countOf(len(ggufs), "GGUF") + "s: want one of " + strings.Join(ggufs, ", ")
 	}
-	return nil, "holds no .safetensors and no .gguf file"
+	return nil, nil, "holds no .safetensors and no .gguf file"
 }
 
 // shardsOf are the files that an index names, which lie beside it.
-func shardsOf(index string) (names []string, why string) {
+func shardsOf(index string) (names []string, x *checkpoint.Index, why string) {
 	data, why := readText(index)
 	if why != "" {
-		return nil, why
+		return nil, nil, why
 	}
-	list, problems := checkpoint.Shards(data)
+	x, problems := checkpoint.ReadIndex(data)
 	if len(problems) > 0 {
-		return nil, index + ": " + problems[0].String()
+		return nil, nil, index + ": " + problems[0].String()
 	}
-	for _, n := range list {
+	for _, n := range x.Files {
 		names = append(names, filepath.Join(filepath.Dir(index), n))
 	}
-	return names, ""
+	return names, x, ""
 }
 
 // part is the end of the name of one part of a split GGUF.
@@ -226,6 +240,9 @@ func isFile(name string) bool {
 func (w *weightFiles) readWeights() (*checkpoint.Header, []checkpoint.Problem) {
 	if w.gguf {
 		return checkpoint.GGUF("", w.files...)
+	}
+	if w.index != nil {
+		return w.index.Safetensors(w.files...)
 	}
 	return checkpoint.Safetensors(w.files...)
 }

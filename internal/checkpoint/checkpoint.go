@@ -10,8 +10,8 @@
 //	Safetensors(files...) (*Header, []Problem)
 //	    the headers of safetensors files, one or the shards of one checkpoint: exact bytes
 //	    by part, parameters with packs undone, the dominant format
-//	Shards(index) ([]string, []Problem)
-//	    the files that a model.safetensors.index.json names, for Safetensors
+//	ReadIndex(data) (*Index, []Problem), index.Safetensors(files...)
+//	    the files that a model.safetensors.index.json names, held against what it says
 //	header.Settle(model, problems) []Problem
 //	    puts the tensors' own bytes and format in place of what config.json says of them
 //
@@ -24,7 +24,11 @@
 // full module uses it as it is. Memory is bounded whatever a file claims.
 package checkpoint
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // Problem is one thing wrong with a file, or not understood in it.
 type Problem struct {
@@ -63,7 +67,28 @@ func (p *problems) tell(one Problem) {
 	if len(one.Where) > most {
 		one.Where = one.Where[:most] + "…"
 	}
+	one.Where, one.Text = printable(one.Where), printable(one.Text)
 	p.list = append(p.list, one)
+}
+
+// printable is a text in which what no terminal should see of a file is written as
+// strconv.Quote writes it.
+func printable(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b.WriteString(`\x` + strconv.FormatUint(uint64(s[i]), 16))
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			q := strconv.QuoteRune(r)
+			b.WriteString(q[1 : len(q)-1])
+		}
+		i += n
+	}
+	return b.String()
 }
 
 func (p *problems) told() []Problem {

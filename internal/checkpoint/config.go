@@ -46,12 +46,13 @@ func Config(data []byte, name string, beside ...[]byte) (*roofline.Model, []Prob
 	if m.Name == "" {
 		m.Name = d.family
 	}
+	m.Name = printable(m.Name)
 	d.readWeights(top, m, beside)
 	d.rest()
 	if d.object != top {
 		top.rest()
 	}
-	m.Sources["architecture"] = strings.Join(append([]string{"config.json, model_type " + d.family}, d.notes...), "; ")
+	m.Sources["architecture"] = printable(strings.Join(append([]string{"config.json, model_type " + d.family}, d.notes...), "; "))
 	return m, p.told()
 }
 

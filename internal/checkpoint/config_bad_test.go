@@ -140,11 +140,13 @@ func TestProblemsOfBytes(t *testing.T) {
 	if len(problems) != 1 || !problems[0].Bytes || m == nil || m.Params().Total == 0 {
 		t.Fatalf("%v of %v", problems, m)
 	}
-	h := &Header{Dtype: "int8", Params: m.Params().Total}
+	params := m.Params()
+	h := &Header{Dtype: "int8", Params: params.Total}
+	h.held[inEmbedding], h.held[inHead], h.held[inRest] = params.Embedding, params.Head, params.Total-params.Embedding-params.Head
 	if left := h.Settle(m, problems); len(left) > 0 || m.Weights[0] != "int8" {
 		t.Errorf("left %v, weights %v", left, m.Weights)
 	}
-	h.Params *= 2
+	h.Params, h.held[inRest] = 2*h.Params, 2*h.held[inRest]
 	if left := h.Settle(m, problems); len(left) != 1 || !strings.Contains(left[0].String(), "holds tensors of ") {
 		t.Errorf("tensors of another model: %v", left)
 	}

@@ -87,8 +87,8 @@ func FuzzSafetensors(f *testing.F) {
 func FuzzShards(f *testing.F) {
 	f.Add([]byte(`{"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		names, problems := Shards(data)
-		if len(problems) == 0 && len(names) == 0 {
+		index, problems := ReadIndex(data)
+		if len(problems) == 0 && len(index.Files) == 0 {
 			t.Error("neither files nor problems")
 		}
 	})

@@ -129,15 +129,6 @@ func (g *gguf) model(name string, all []ggufTensor, h *Header, p *problems) *roo
 	return m
 }
 
-// compare holds the weights of the tensors against what the architecture has. A
-// thousandth is what small parts may differ that no cost depends on.
-func (h *Header) compare(m *roofline.Model, what string, p *problems) {
-	total := m.Params().Total
-	if diff := total - h.Params; diff > total/1000 || -diff > total/1000 {
-		p.add("", "holds tensors of "+itoa(h.Params)+" weights, and "+what+" would have "+itoa(total)+"; all files of one model are accepted")
-	}
-}
-
 func (d *metadata) key(k string) string { return d.arch + "." + k }
 
 // count reads a whole number of at least 1 that must be there.

@@ -31,7 +31,10 @@ type Header struct {
 	Model  *roofline.Model // what a GGUF's metadata describe; nil of safetensors, and with Doubts
 	Doubts []Problem       // what is not understood of those metadata
 
-	head int64 // weights of the head
+	held    [places]int64 // weights of the language model, by part
+	formats []Type        // ours, of the layers' weights, most first
+	all     *safeTensors  // of safetensors
+	notes   []string      // contradictions of which the tensors are believed
 }
 
 // Type is a type of tensors as the file names it, with how many weights are in it.
@@ -48,16 +51,21 @@ func (h *Header) Settle(m *roofline.Model, list []Problem) []Problem {
 	if len(p.list) > 0 {
 		return p.list
 	}
+	h.contradict(m, p)
 	if h.Dtype != "" {
 		m.Weights, m.WeightScope = []string{h.Dtype}, nil
 		m.Sources["weights"] = "most of the tensors in " + h.Stored.From
 	}
 	if m.Architecture.TiedHead && h.Stored.Head > 0 {
 		// Some files repeat the embedding as the head; nobody loads it twice.
-		h.Params, h.Stored.Head, h.head = h.Params-h.head, 0, 0
+		h.Params, h.Stored.Head, h.held[inHead] = h.Params-h.held[inHead], 0, 0
 	}
 	h.compare(m, m.Name, p)
-	return p.list
+	h.compareTensors(m, p)
+	if len(h.notes) > 0 {
+		m.Sources["architecture"] += "; " + strings.Join(h.notes, "; ")
+	}
+	return p.told()
 }
 
 // place is the part of a checkpoint that a tensor belongs to.
@@ -71,6 +79,7 @@ const (
 	inMTP
 	inTower
 	inShapes
+	places
 )
 
 // tower are the first steps of names of what stands beside the language model.
@@ -138,6 +147,7 @@ func (h *Header) add(where place, bytes, weights int64) {
 		h.Stored.Rest += bytes
 	}
 	h.Params += weights
+	h.held[where] += weights
 }
 
 // types sums weights by type.

@@ -2,31 +2,33 @@ package checkpoint
 
 import (
 	"encoding/binary"
-	"maps"
-	"slices"
 	"strings"
 )
 
 // sumSafe counts the tensors by part and by type, packs undone.
-func (h *Header) sumSafe(all map[string]*safeTensor, p *problems) {
-	further := furtherLayers(maps.Keys(all))
-	layers, formats := types{}, types{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		t := all[name]
-		where := placeOf(name, further)
-		weights, kind, format := weightsOf(name, t, all, p)
-		h.add(where, t.bytes(), weights)
-		if where == inHead {
-			h.head += weights
+func (h *Header) sumSafe(all *safeTensors, p *problems) {
+	further := furtherLayers(func(yield func(string) bool) {
+		for _, t := range all.list {
+			if !yield(t.name) {
+				return
+			}
 		}
+	})
+	layers, formats := types{}, types{}
+	h.all = all
+	for _, t := range all.list {
+		where := placeOf(t.name, further)
+		weights, kind, format := weightsOf(t.name, t, all.by, p)
+		h.add(where, t.bytes(), weights)
 		if (where == inRest || where == inExperts) && weights > 0 && (len(t.Shape) > 1 || format != "bf16") {
 			layers[kind] += weights
 			formats[format] += weights
 		}
+		t.where, t.weights = where, weights
 	}
-	h.Types = layers.sorted()
-	if list := formats.sorted(); len(list) > 0 {
-		h.Dtype = list[0].Name
+	h.Types, h.formats = layers.sorted(), formats.sorted()
+	if len(h.formats) > 0 {
+		h.Dtype = h.formats[0].Name
 	}
 }
 
@@ -159,7 +161,7 @@ func noted(name, stem string, all map[string]*safeTensor, p *problems) ([2]int64
 		p.add(stem+".weight_shape", "has "+itoa(t.elements)+" numbers of "+t.Dtype+"; two of I64 or I32 are accepted")
 		return shape, false
 	}
-	if _, err := t.file.ReadAt(raw[:2*size], t.data+t.Offsets[0]); err != nil {
+	if _, err := t.file.ReadAt(raw[:2*size], t.file.data+t.Offsets[0]); err != nil {
 		p.add(stem+".weight_shape", "cannot be read: "+err.Error())
 		return shape, false
 	}

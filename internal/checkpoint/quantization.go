@@ -27,6 +27,7 @@ func (d *decoder) readQuantization(q *object, m *roofline.Model) {
 		"fp8": (*decoder).fp8, "compressed-tensors": (*decoder).compressed, "modelopt": (*decoder).modelopt,
 		"awq": (*decoder).awq, "gptq": (*decoder).gptq, "mxfp4": (*decoder).mxfp4,
 	}[method]
+	m.Sources["weights"] = "" // not stated until it is understood
 	if !known {
 		q.inBytes("quant_method", "is "+shown(method)+", whose bytes are not known; known: awq, compressed-tensors, fp8, gptq, modelopt, mxfp4")
 		return
@@ -226,7 +227,7 @@ func (d *decoder) readKVScheme(q *object, m *roofline.Model) {
 		if v == nil {
 			continue
 		}
-		fp8 := v.kind == '"' && v.text == "FP8"
+		fp8 := v.kind == '"' && (v.text == "FP8" || v.text == "static" && k == "kv_cache_scheme") // as AutoFP8 wrote it
 		if v.kind == '{' {
 			s := q.under(k)
 			fp8 = s.text("type") == "float" && s.countOr("num_bits", 64, 0) == 8
@@ -236,6 +237,7 @@ func (d *decoder) readKVScheme(q *object, m *roofline.Model) {
 			continue
 		}
 		firstKV(m, d.fp8KV(), q.key(k)+": the checkpoint was calibrated for fp8")
+		d.note(q.key(k) + " asks for an 8-bit cache, so " + m.KV[0] + " is the KV format where none is asked for")
 	}
 }
 

@@ -2,9 +2,8 @@ package checkpoint
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -15,15 +14,24 @@ import (
 // safeWidths are the bytes of an element of each type of safetensors, and what we call
 // it; "" where it holds no weights by itself. F4 and its like are stored as U8 or as two
 // in a byte.
-var safeWidths = map[string]struct {
+var safeWidths = map[string]safeWidth{}
+
+type safeWidth struct {
+	name   string
 	bits   int64
 	format string
-}{
-	"F64": {64, ""}, "F32": {32, "fp32"}, "F16": {16, "fp16"}, "BF16": {16, "bf16"},
-	"F8_E4M3": {8, "fp8-tensor"}, "F8_E5M2": {8, "fp8-tensor"}, "F8_E8M0": {8, ""}, "F4": {4, "mxfp4"},
-	"F8_E4M3FNUZ": {8, "fp8-tensor"}, "F8_E5M2FNUZ": {8, "fp8-tensor"}, "F6_E2M3": {6, ""}, "F6_E3M2": {6, ""}, "C64": {64, ""},
-	"I64": {64, ""}, "I32": {32, ""}, "I16": {16, ""}, "I8": {8, "int8"},
-	"U64": {64, ""}, "U32": {32, ""}, "U16": {16, ""}, "U8": {8, ""}, "BOOL": {8, ""},
+}
+
+func init() {
+	for _, w := range []safeWidth{
+		{"F64", 64, ""}, {"F32", 32, "fp32"}, {"F16", 16, "fp16"}, {"BF16", 16, "bf16"},
+		{"F8_E4M3", 8, "fp8-tensor"}, {"F8_E5M2", 8, "fp8-tensor"}, {"F8_E8M0", 8, ""}, {"F4", 4, "mxfp4"},
+		{"F8_E4M3FNUZ", 8, "fp8-tensor"}, {"F8_E5M2FNUZ", 8, "fp8-tensor"}, {"F6_E2M3", 6, ""}, {"F6_E3M2", 6, ""}, {"C64", 64, ""},
+		{"I64", 64, ""}, {"I32", 32, ""}, {"I16", 16, ""}, {"I8", 8, "int8"},
+		{"U64", 64, ""}, {"U32", 32, ""}, {"U16", 16, ""}, {"U8", 8, ""}, {"BOOL", 8, ""},
+	} {
+		safeWidths[w.name] = w
+	}
 }
 
 // Bounds of safetensors. The format itself ends a header at 100 MB; the largest
@@ -38,34 +46,67 @@ const (
 
 // safeTensor is one tensor of a safetensors file.
 type safeTensor struct {
-	Dtype   string   `json:"dtype"`
-	Shape   []int64  `json:"shape"`
-	Offsets [2]int64 `json:"data_offsets"`
-
-	file     *File
-	data     int64 // where the file's data part begins
+	name     string
+	Dtype    string
+	Shape    []int64
+	Offsets  [2]int64
+	file     *shard
 	elements int64
+	weights  int64 // packs undone; 0 of what is none
+	where    place
 }
 
 func (t *safeTensor) bytes() int64 { return t.Offsets[1] - t.Offsets[0] }
 
+// shard is one file, whose data part begins at data.
+type shard struct {
+	*File
+	data int64
+}
+
+// safeTensors are all tensors of a checkpoint, in the order of its files.
+type safeTensors struct {
+	list []*safeTensor
+	by   map[string]*safeTensor
+	room []safeTensor // for the next tensors, and for their dimensions
+	dims []int64
+}
+
+func (all *safeTensors) next() *safeTensor {
+	const many = 1024
+	if len(all.room) == 0 {
+		all.room = make([]safeTensor, many)
+	}
+	if cap(all.dims)-len(all.dims) < mostShapeDims {
+		all.dims = make([]int64, 0, 2*many)
+	}
+	t := &all.room[0]
+	all.room = all.room[1:]
+	return t
+}
+
 // Safetensors reads the headers of all files of one checkpoint.
-func Safetensors(files ...File) (*Header, []Problem) {
+func Safetensors(files ...File) (*Header, []Problem) { return (&Index{}).Safetensors(files...) }
+
+// Safetensors reads the headers of the files that the index names, and holds them against
+// what else it says.
+func (x *Index) Safetensors(files ...File) (*Header, []Problem) {
 	p := &problems{}
-	all := map[string]*safeTensor{}
 	if len(files) == 0 || len(files) > mostShards {
 		p.add("", "has "+strconv.Itoa(len(files))+" files; 1 to "+strconv.Itoa(mostShards)+" are accepted")
 		return nil, p.told()
 	}
+	all := &safeTensors{by: map[string]*safeTensor{}}
 	for i := range files {
 		readSafetensors(&files[i], all, p)
 	}
 	h := &Header{}
-	h.Stored.From = files[0].Name
+	h.Stored.From = printable(files[0].Name)
 	if len(files) > 1 {
 		h.Stored.From += " and " + strconv.Itoa(len(files)-1) + " more"
 	}
 	if len(p.list) == 0 {
+		x.holds(all, h, p)
 		h.sumSafe(all, p)
 	}
 	if len(p.list) > 0 {
@@ -75,10 +116,14 @@ func Safetensors(files ...File) (*Header, []Problem) {
 }
 
 // readSafetensors adds one file's tensors to those of the checkpoint.
-func readSafetensors(f *File, all map[string]*safeTensor, p *problems) {
+func readSafetensors(f *File, all *safeTensors, p *problems) {
 	var first [8]byte
-	if _, err := f.ReadAt(first[:], 0); err != nil || f.Size < 8 {
+	if f.Size < 8 {
 		p.add(f.Name, "is "+itoa(f.Size)+" bytes long; a safetensors file is accepted")
+		return
+	}
+	if _, err := f.ReadAt(first[:], 0); err != nil {
+		p.add(f.Name, "cannot be read: "+err.Error())
 		return
 	}
 	n := binary.LittleEndian.Uint64(first[:])
@@ -86,63 +131,159 @@ func readSafetensors(f *File, all map[string]*safeTensor, p *problems) {
 		p.add(f.Name, "claims a header of "+strconv.FormatUint(n, 10)+" bytes in a file of "+itoa(f.Size)+"; a safetensors file is accepted")
 		return
 	}
-	data := 8 + int64(n)
-	d := json.NewDecoder(bufio.NewReader(io.NewSectionReader(f, 8, int64(n))))
-	d.DisallowUnknownFields()
-	own := map[string]*safeTensor{}
-	if err := eachMember(d, func(name string) error {
-		if name == "__metadata__" {
-			var notes map[string]string
-			return d.Decode(&notes)
-		}
-		t := &safeTensor{file: f, data: data}
-		if err := d.Decode(t); err != nil {
-			return errors.New(shown(name) + ": " + err.Error())
-		}
-		if len(all)+len(own) >= mostSafeTensors {
-			return errors.New("more than " + strconv.Itoa(mostSafeTensors) + " tensors")
-		}
-		if own[name] != nil {
-			p.add(name, "stands twice in "+f.Name+"; each tensor is accepted once")
-		} else if other := all[name]; other != nil {
-			p.add(name, "stands in "+other.file.Name+" and in "+f.Name+"; each tensor is accepted once")
-		}
-		t.check(name, p)
-		own[name] = t
-		return nil
-	}); err != nil {
+	own := &shard{f, 8 + int64(n)}
+	before := len(all.list)
+	if err := own.header(&tokens{r: bufio.NewReaderSize(io.NewSectionReader(f, 8, int64(n)), 1<<16)}, all, p); err != nil {
 		p.add(f.Name, "has a header that is not understood: "+err.Error())
 		return
 	}
-	covers(own, f.Size-data, f.Name, p)
-	for name, t := range own {
-		all[name] = t
-	}
+	covers(slices.Clone(all.list[before:]), f.Size-own.data, f.Name, p)
 }
 
-// eachMember calls do at each value of a JSON object, of which nothing may follow.
-func eachMember(d *json.Decoder, do func(name string) error) error {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("an object is accepted")
+// header reads the object that names each tensor.
+func (f *shard) header(t *tokens, all *safeTensors, p *problems) error {
+	if err := t.take('{', "an object"); err != nil {
+		return err
 	}
-	for d.More() {
-		t, err := d.Token()
+	for first := true; ; first = false {
+		more, err := t.more(first, '}')
 		if err != nil {
 			return err
 		}
-		name, ok := t.(string)
-		if !ok {
-			return errors.New("a name in quotes is accepted")
+		if !more {
+			return t.end()
 		}
-		if err := do(name); err != nil {
+		word, err := t.word("the name of a tensor")
+		if err != nil {
+			return err
+		}
+		name := string(word)
+		if err := t.take(':', "a colon"); err != nil {
+			return err
+		}
+		if name == "__metadata__" {
+			if err := notes(t); err != nil {
+				return errors.New("__metadata__: " + err.Error())
+			}
+			continue
+		}
+		if len(all.list) >= mostSafeTensors {
+			return errors.New("more than " + strconv.Itoa(mostSafeTensors) + " tensors")
+		}
+		one := all.next()
+		one.name, one.file = name, f
+		if err := one.read(t, all); err != nil {
+			return errors.New(shown(name) + ": " + err.Error())
+		}
+		other := all.by[name]
+		switch {
+		case other == nil:
+			all.by[name] = one
+		case other.file == f:
+			p.add(name, "stands twice in "+f.Name+"; each tensor is accepted once")
+		default:
+			p.add(name, "stands in "+other.file.Name+" and in "+f.Name+"; each tensor is accepted once")
+		}
+		one.check(name, p)
+		all.list = append(all.list, one)
+	}
+}
+
+// notes reads what a writer noted, texts under names, and forgets it.
+func notes(t *tokens) error {
+	if err := t.take('{', "an object of texts"); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := t.more(first, '}')
+		if err != nil || !more {
+			return err
+		}
+		if _, err := t.word("a name"); err != nil {
+			return err
+		}
+		if err := t.take(':', "a colon"); err != nil {
+			return err
+		}
+		if _, err := t.word("a text"); err != nil {
 			return err
 		}
 	}
-	if _, err := d.Token(); err != nil {
+}
+
+// read takes what the header says of one tensor: each of three keys, once.
+func (one *safeTensor) read(t *tokens, all *safeTensors) error {
+	if err := t.take('{', "an object with dtype, shape and data_offsets"); err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("data after the end of the JSON text")
+	var dtype, shape, offsets bool
+	once := func(seen *bool, key string) error {
+		if *seen {
+			return errors.New(key + " stands twice; once is accepted")
+		}
+		*seen = true
+		return nil
+	}
+	for first := true; ; first = false {
+		more, err := t.more(first, '}')
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		word, err := t.word("a key")
+		if err != nil {
+			return err
+		}
+		var known string
+		switch string(word) {
+		case "dtype":
+			known, err = "dtype", once(&dtype, "dtype")
+		case "shape":
+			known, err = "shape", once(&shape, "shape")
+		case "data_offsets":
+			known, err = "data_offsets", once(&offsets, "data_offsets")
+		default:
+			err = errors.New("has the key " + shown(string(word)) + "; dtype, shape and data_offsets are accepted")
+		}
+		if err == nil {
+			err = t.take(':', "a colon")
+		}
+		if err != nil {
+			return err
+		}
+		switch known {
+		case "dtype":
+			word, err = t.word("dtype")
+			if kind, ok := safeWidths[string(word)]; ok && err == nil {
+				one.Dtype = kind.name
+			} else {
+				one.Dtype = string(word)
+			}
+		case "shape":
+			start := len(all.dims)
+			all.dims, err = t.numbers("shape", all.dims, mostShapeDims)
+			one.Shape = all.dims[start:len(all.dims):len(all.dims)]
+		default:
+			var pair [3]int64
+			var list []int64
+			if list, err = t.numbers("data_offsets", pair[:0], 2); err == nil && len(list) != 2 {
+				err = errors.New("data_offsets has " + strconv.Itoa(len(list)) + " entries; a beginning and an end are accepted")
+			}
+			one.Offsets = [2]int64(pair[:2])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range []struct {
+		name string
+		seen bool
+	}{{"dtype", dtype}, {"shape", shape}, {"data_offsets", offsets}} {
+		if !k.seen {
+			return errors.New(k.name + " is missing; dtype, shape and data_offsets are needed")
+		}
 	}
 	return nil
 }
@@ -152,10 +293,6 @@ func (t *safeTensor) check(name string, p *problems) {
 	kind, ok := safeWidths[t.Dtype]
 	if !ok {
 		p.add(name, "is of type "+shown(t.Dtype)+", whose size is not known")
-		return
-	}
-	if len(t.Shape) > mostShapeDims {
-		p.add(name, "has "+strconv.Itoa(len(t.Shape))+" dimensions; at most "+strconv.Itoa(mostShapeDims)+" are accepted")
 		return
 	}
 	n := int64(1)
@@ -175,66 +312,24 @@ func (t *safeTensor) check(name string, p *problems) {
 }
 
 // covers holds the tensors against the data part: they fill it without gap or overlap.
-func covers(own map[string]*safeTensor, size int64, file string, p *problems) {
-	names := make([]string, 0, len(own))
-	for name := range own {
-		names = append(names, name)
+func covers(own []*safeTensor, size int64, file string, p *problems) {
+	order := func(a, b *safeTensor) int {
+		return cmp.Or(cmp.Compare(a.Offsets[0], b.Offsets[0]), cmp.Compare(a.Offsets[1], b.Offsets[1]), strings.Compare(a.name, b.name))
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		x, y := own[a].Offsets, own[b].Offsets
-		switch {
-		case x[0] != y[0]:
-			return int(min(1, max(-1, x[0]-y[0])))
-		case x[1] != y[1]:
-			return int(min(1, max(-1, x[1]-y[1])))
-		}
-		return strings.Compare(a, b)
-	})
+	if !slices.IsSortedFunc(own, order) {
+		slices.SortFunc(own, order)
+	}
 	reached := int64(0)
-	for _, name := range names {
-		t := own[name]
+	for _, t := range own {
 		switch {
 		case t.Offsets[0] != reached:
-			p.add(name, "begins at byte "+itoa(t.Offsets[0])+" where the tensor before it ends at "+itoa(reached))
+			p.add(t.name, "begins at byte "+itoa(t.Offsets[0])+" where the tensor before it ends at "+itoa(reached))
 		case t.Offsets[1] > size:
-			p.add(name, "ends at byte "+itoa(t.Offsets[1])+" of the "+itoa(size)+" that "+file+" holds")
+			p.add(t.name, "ends at byte "+itoa(t.Offsets[1])+" of the "+itoa(size)+" that "+file+" holds")
 		}
 		reached = max(reached, t.Offsets[1])
 	}
 	if reached < size {
 		p.add(file, "holds "+itoa(size)+" bytes of which tensors account for "+itoa(reached))
 	}
-}
-
-// Shards lists the files that a model.safetensors.index.json names, in order of name.
-func Shards(index []byte) ([]string, []Problem) {
-	p := &problems{}
-	if len(index) > mostHeaderBytes {
-		p.add("", "is "+strconv.Itoa(len(index))+" bytes long; an index of at most "+strconv.Itoa(mostHeaderBytes)+" is accepted")
-		return nil, p.told()
-	}
-	var read struct {
-		Map map[string]string `json:"weight_map"`
-	}
-	if err := json.NewDecoder(bytes.NewReader(index)).Decode(&read); err != nil {
-		p.add("", "is no index: "+err.Error())
-		return nil, p.told()
-	}
-	found := map[string]bool{}
-	for tensor, name := range read.Map {
-		if name == "" || strings.ContainsAny(name, "/\\") || !strings.HasSuffix(name, ".safetensors") {
-			p.add("weight_map."+tensor, "is "+shown(name)+"; the name of a .safetensors file beside the index is accepted")
-			continue
-		}
-		found[name] = true
-	}
-	if len(found) == 0 && len(p.list) == 0 {
-		p.add("weight_map", "names no file; one a tensor is needed")
-	}
-	names := make([]string, 0, len(found))
-	for name := range found {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, p.told()
 }

@@ -106,13 +106,20 @@ func TestPacksThatDisagree(t *testing.T) {
 
 // Shards are one checkpoint: towers and modules that predict further tokens stand apart.
 func TestShards(t *testing.T) {
-	names, problems := Shards(read(t, "safetensors/model.safetensors.index.json"))
-	if len(problems) > 0 || len(names) != 2 {
-		t.Fatal(names, problems)
+	index, problems := ReadIndex(read(t, "safetensors/model.safetensors.index.json"))
+	if len(problems) > 0 || len(index.Files) != 2 {
+		t.Fatal(index, problems)
 	}
-	h, problems := safetensors(t, names...)
+	var files []File
+	for _, name := range index.Files {
+		files = append(files, file(name, read(t, "safetensors/"+name)))
+	}
+	h, problems := index.Safetensors(files...)
 	if len(problems) > 0 {
 		t.Fatal(problems)
+	}
+	if len(h.notes) > 0 {
+		t.Errorf("said besides: %q", h.notes)
 	}
 	want := roofline.Stored{Embedding: 256, Head: 256, Experts: 64, Rest: 64 + 16, From: "model-00001-of-00002.safetensors and 1 more"}
 	if h.Stored != want || h.Towers != 200 || h.MTP != 256+256+64 || h.Params != 128+128+32+32+8 {
@@ -123,7 +130,7 @@ func TestShards(t *testing.T) {
 		`{"weight_map": {}}`:                        "weight_map: names no file",
 		`[]`:                                        "is no index: ",
 	} {
-		if _, problems := Shards([]byte(index)); len(problems) != 1 || !strings.HasPrefix(problems[0].String(), want) {
+		if _, problems := ReadIndex([]byte(index)); len(problems) != 1 || !strings.HasPrefix(problems[0].String(), want) {
 			t.Errorf("%s: %v", index, problems)
 		}
 	}
@@ -144,7 +151,7 @@ func TestBadSafetensors(t *testing.T) {
 		"short":           {[]byte("abc"), "x.safetensors: is 3 bytes long"},
 		"huge header":     {binary.LittleEndian.AppendUint64(nil, 1<<60), "x.safetensors: claims a header of 1152921504606846976 bytes"},
 		"no JSON":         {spoiled("{oops", 0), "x.safetensors: has a header that is not understood"},
-		"no object":       {spoiled("[]", 0), "x.safetensors: has a header that is not understood: an object"},
+		"no object":       {spoiled("[]", 0), "x.safetensors: has a header that is not understood: found '[' where an object"},
 		"unknown type":    {spoiled(`{"a": {"dtype": "F128", "shape": [1], "data_offsets": [0, 16]}}`, 16), `a: is of type "F128"`},
 		"unknown key":     {spoiled(`{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4], "x": 1}}`, 4), "x.safetensors: has a header that is not understood"},
 		"wrong size":      {spoiled(`{"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}`, 8), "a: has 3 numbers of F32, 12 bytes, and stands at bytes 0 to 8"},

@@ -38,6 +38,9 @@ func (d *decoder) readWeights(top *object, m *roofline.Model, beside [][]byte) {
 		q = d.quantizationBeside(beside)
 	}
 	if q != nil {
+		if inner := q.under("quantization"); inner != nil { // as a hf_quant_config.json nests it
+			q = inner
+		}
 		d.readQuantization(q, m)
 	}
 }
