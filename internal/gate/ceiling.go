@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"cmp"
+
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 	"rowproof/internal/stats"
@@ -11,9 +13,24 @@ func number(v float64) string { return roofline.Number(v) }
 // ceiling holds the row against the hard roof of its own hardware, without slack: no
 // token may come faster than its bytes can be read, no prompt sooner than its
 // arithmetic can be done. What passes its roof fails, by its true percentage, with every
-// cause that could explain it tried.
+// cause that could explain it tried. It is held by the report's own copies of recipe, model
+// and target, and where a catalogue says otherwise now by that too: the copies are what
+// the report says of itself.
 func ceiling(in *Input) Result {
-	was := in.Report.AsItWas
+	r := in.ceilingBy(in.Report.AsItWas)
+	if in.Today == nil || len(in.Today.Differ) == 0 || r.Answer.Blocks() {
+		return r
+	}
+	today := in.ceilingBy(&in.Today.AsItIs)
+	if today.Answer != Fail {
+		return r
+	}
+	today.Reason = in.Today.Words() + ". By the catalogue " + today.Reason
+	return today
+}
+
+// ceilingBy holds the row by one account of its recipe, model and target.
+func (in *Input) ceilingBy(was *row.AsItWas) Result {
 	f := &in.Row.Figures
 	switch {
 	case was == nil:
@@ -23,7 +40,7 @@ func ceiling(in *Input) Result {
 	case in.Row.Counts.CachedTokens == nil && in.prefixHits() == nil:
 		return missing("cached tokens: what of the prompt was computed is unknown", cachedMend)
 	}
-	h, step, why := in.held()
+	h, step, why := in.held(was)
 	if why != "" {
 		return missing(why, "")
 	}
@@ -42,20 +59,22 @@ func ceiling(in *Input) Result {
 		t := h
 		t.Figure, t.Value = roofline.HeldTPOT, step.TPOT
 		roof := t.Roof()
-		figures = append(figures, Compared{step.Name, milliseconds(t.Value), "at least " + milliseconds(roof)})
+		found, least := inDigits(t.Value, roof, " ms")
+		figures = append(figures, Compared{step.Name, found, "at least " + least})
 		if t.Value < roof {
-			above = append(above, step.Name+" "+milliseconds(t.Value)+" is below the hard roof "+milliseconds(roof)+
-				" at a batch of "+itoa(h.Decode.Batch)+" and "+itoa(h.Decode.Context)+" tokens each: "+percent(t.Share())+" of the roof")
+			above = append(above, step.Name+" "+found+" is below the hard roof "+least+
+				" at a batch of "+itoa(h.Decode.Batch)+" and "+itoa(h.Decode.Context)+" tokens each: "+ofRoof(t.Share())+" of the roof")
 			explain = append(explain, t)
 		}
 	}
 	t := h
 	t.Figure, t.Value = roofline.HeldTTFT, *f.TTFT.P50
 	roof := t.Roof()
-	figures = append(figures, Compared{"ttft_ms.p50", milliseconds(t.Value), "at least " + milliseconds(roof)})
+	found, least := inDigits(t.Value, roof, " ms")
+	figures = append(figures, Compared{"ttft_ms.p50", found, "at least " + least})
 	if t.Value < roof {
-		above = append(above, "TTFT p50 "+milliseconds(t.Value)+" is below the prefill of "+count(h.Prefill.ISL-h.Prefill.Cached, "uncached token")+
-			", "+milliseconds(roof)+": "+percent(t.Share())+" of the roof")
+		above = append(above, "TTFT p50 "+found+" is below the prefill of "+count(h.Prefill.ISL-h.Prefill.Cached, "uncached token")+
+			", "+least+": "+ofRoof(t.Share())+" of the roof")
 		explain = append(explain, t)
 	}
 	for _, hold := range []func(*Input, roofline.Held) (Compared, string, roofline.Held){servingRoof, requestRoof} {
@@ -80,7 +99,7 @@ func ceiling(in *Input) Result {
 		}
 		result := Result{Answer: Fail, Figures: figures}
 		for i := range explain {
-			tried := explain[i].Causes()
+			tried := in.known(explain[i]).Causes()
 			text += causes(explain[i].Figure, tried)
 			result.Causes = append(result.Causes, tried...)
 		}
@@ -91,6 +110,20 @@ func ceiling(in *Input) Result {
 		return Result{Answer: Pass, Reason: "below the roof", Figures: figures}
 	}
 	return Result{Answer: Pass, Reason: below(h, step), Figures: figures}
+}
+
+// known fills in from the catalogue what explains a figure above its roof and bounds none,
+// where the row's copy of its target is older and does not state it.
+func (in *Input) known(h roofline.Held) *roofline.Held {
+	if in.Today == nil || h.Decode.Target == nil {
+		return &h
+	}
+	t, today := *h.Decode.Target, &in.Today.AsItIs.Target
+	t.CacheBytes = cmp.Or(t.CacheBytes, today.CacheBytes)
+	t.MemoryBusBits = cmp.Or(t.MemoryBusBits, today.MemoryBusBits)
+	t.MaxMemoryClockMHz = cmp.Or(t.MaxMemoryClockMHz, today.MaxMemoryClockMHz)
+	h.Decode.Target, h.Prefill.Target = &t, &t
+	return &h
 }
 
 // afterFirstChunk takes the tokens that came with a request's first one out of its TPOT,
@@ -128,7 +161,7 @@ func (in *Input) afterFirstChunk(step *row.Step) {
 // experts make that another.
 func below(h roofline.Held, step row.Step) string {
 	h.Figure, h.Value = roofline.HeldTPOT, step.TPOT
-	reason := percent(h.Share()) + " of the hard roof at a batch of " + itoa(h.Decode.Batch)
+	reason := ofRoof(h.Share()) + " of the hard roof at a batch of " + itoa(h.Decode.Batch)
 	if h.Decoding > 1 {
 		reason += " a replica"
 	}
@@ -185,10 +218,11 @@ func servingRoof(in *Input, h roofline.Held) (figure Compared, above string, ove
 	if !(roof > 0) {
 		return figure, "", h
 	}
-	figure = Compared{"output_tok_s", number(*rate), "at most " + number(roof)}
+	found, most := inDigits(*rate, roof, "")
+	figure = Compared{"output_tok_s", found, "at most " + most}
 	if *rate > roof {
-		above = "the output rate " + number(*rate) + " tok/s is above " + number(roof) + ", all that the devices can serve at " +
-			itoa(h.Decode.ISL) + ":" + itoa(h.Decode.OSL) + " and a concurrency of " + itoa(*c) + ": " + percent(h.Share()) + " of the roof"
+		above = "the output rate " + found + " tok/s is above " + most + ", all that the devices can serve at " +
+			itoa(h.Decode.ISL) + ":" + itoa(h.Decode.OSL) + " and a concurrency of " + itoa(*c) + ": " + ofRoof(h.Share()) + " of the roof"
 	}
 	return figure, above, h
 }
@@ -243,7 +277,8 @@ func requestRoof(in *Input, h roofline.Held) (figure Compared, above string, wor
 		}
 		if share := floor / max(of.Value, 0.001); share > most {
 			most, worst = share, of
-			figure = Compared{what + " of request " + itoa(s.I) + " of repeat " + itoa(s.Repeat), milliseconds(of.Value), "at least " + milliseconds(floor)}
+			found, least := inDigits(of.Value, floor, " ms")
+			figure = Compared{what + " of request " + itoa(s.I) + " of repeat " + itoa(s.Repeat), found, "at least " + least}
 		}
 	}
 	if fast > 0 {
@@ -288,8 +323,8 @@ func (in *Input) prefixHits() *int64 {
 // held is the row's own point, against which its figures are held: batch by Little's law,
 // rounded down, and the mean context. Rounding down lowers the roof's time, so it never
 // fails a row unjustly.
-func (in *Input) held() (h roofline.Held, step row.Step, why string) {
-	was, w := in.Report.AsItWas, &in.Row.Workload
+func (in *Input) held(was *row.AsItWas) (h roofline.Held, step row.Step, why string) {
+	w := &in.Row.Workload
 	h.Apart = was.Recipe.Apart()
 	if in.Row.Figures.TPOT == nil {
 		h.Decode, h.Decoding, why = was.Recipe.Roof(&was.Model, &was.Target)

@@ -83,6 +83,10 @@ type Input struct {
 	// already; nil has it computed.
 	Computed *row.Computed
 
+	// Today is what the catalogue says now of what the report keeps copies of; nil where none
+	// is at hand, as in a browser.
+	Today *Today
+
 	Now    string  // the reader's time, RFC 3339 in UTC; "" where there is no clock
 	Corpus *Corpus // nil outside publish and gen
 

@@ -26,6 +26,9 @@ func label(in *Input) Result {
 	case len(l.unknown) > 0:
 		return missing("what the server reports of: "+strings.Join(l.unknown, ", "), labelMend(&in.Report.Receipt, l.unknown))
 	}
+	if text := in.Today.Words(); text != "" {
+		return warning(count(l.held, "statement")+" of the recipe hold; "+text, in.Today.Differ...)
+	}
 	return pass(count(l.held, "statement") + " of the recipe hold")
 }
 

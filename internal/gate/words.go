@@ -25,6 +25,13 @@ func count(n int64, noun string) string {
 func milliseconds(v float64) string { return roofline.Number(v) + " ms" }
 func percent(share float64) string  { return roofline.Number(share*100) + "%" }
 
+// inDigits shows two figures that are compared with as many digits as it takes to see
+// that they differ.
+func inDigits(a, b float64, unit string) (x, y string) {
+	x, y = roofline.NumbersApart(a, b)
+	return x + unit, y + unit
+}
+
 // ofRoof shows a share of a roof with as many digits as it takes not to be 100% where it
 // is another.
 func ofRoof(share float64) string {

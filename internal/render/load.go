@@ -200,6 +200,8 @@ func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, wit
 	for i := range b.Rows {
 		corpus.AddSamples(b.Rows[i].Row.ID, b.Rows[i].Samples)
 	}
+	recipe, model, target := s.today.Today(key.String())
+	b.Today = rowfile.Today(b.Report.AsItWas, recipe, model, target)
 	places := rowPlaces(l.source)
 	results := make([][]gate.Result, len(b.Rows))
 	parallel(len(b.Rows), func(i int) { results[i] = gate.Judge(b.Input(i, corpus)) })

@@ -70,6 +70,10 @@ func TestRefusals(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{`row [0-9a-f]{12}: gate recompute: cannot be judged: `}},
+		{"a row above the roof of the catalogue as it is now", func(t *testing.T, root string) {
+			addReport(t, root, 1, rowtest.Options{})
+			edit(t, root, "data/targets/h200-sxm.yaml", `bandwidth_gb_s: "4800"`, `bandwidth_gb_s: "1200"`)
+		}, []string{`row [0-9a-f]{12}: gate ceiling: fail: target\.bandwidth_gb_s is 4800 in the row's copy and 1200 in the catalogue\. By the catalogue TPOT p50 .* of the roof`}},
 		{"two files with the same rows", func(t *testing.T, root string) {
 			_, file := addReport(t, root, 1, rowtest.Options{})
 			for _, ending := range []string{".json", ".0.samples.jsonl.gz", ".1.samples.jsonl.gz", ".evidence.jsonl.gz"} {
@@ -197,6 +201,24 @@ func simulated(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	write(t, root, dir+"2026-11-30-demo.evidence.jsonl.gz", string(lines))
+}
+
+// A catalogue that was corrected since withholds no row for that alone: its page says so.
+func TestARowOfACatalogueCorrectedSince(t *testing.T) {
+	root := newRoot(t)
+	r, _ := addReport(t, root, 1, rowtest.Options{})
+	name := "data/targets/h200-sxm.yaml"
+	write(t, root, name, strings.Replace(read(t, root, name), `bandwidth_gb_s: "4800"`, `bandwidth_gb_s: "4700"`, 1))
+	out, _, err := build(t, root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, out, "r", r.Rows[0].ID, "index.html")
+	for _, want := range []string{"Older recipe: ", "target.bandwidth_gb_s is 4800 in the row"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the row's page does not say %q", want)
+		}
+	}
 }
 
 // A demo shows rows of the embedded engine, and says on every page that it does.

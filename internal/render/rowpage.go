@@ -14,6 +14,7 @@ import (
 	"rowproof/internal/render/chart"
 	"rowproof/internal/render/format"
 	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 )
 
 // rowView is the page of one row: /r/ID/.
@@ -228,7 +229,7 @@ func (s *site) olderRecipe(m *measured) bool {
 		}
 	}
 	if target, ok := s.today.Target(m.Key.Target); ok {
-		return differ(bounds(*target, &was.Target), bounds(was.Target, &was.Target))
+		return differ(rowfile.Bounding(*target, &was.Target), rowfile.Bounding(was.Target, &was.Target))
 	}
 	return false
 }

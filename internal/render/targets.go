@@ -79,19 +79,6 @@ func newDeviceTable(targets map[string]*roofline.Target) *deviceTable {
 	return table
 }
 
-// bounds is what of a target bounds a row that was measured when the target was then:
-// not where a figure was found, nor what somebody measured of the device, nor what only
-// explains a figure above its roof or names the device, nor the peaks of types that were
-// not stated then.
-func bounds(t roofline.Target, then *roofline.Target) roofline.Target {
-	t.Sources, t.Also = nil, nil
-	t.MeasuredCopyGBs, t.MeasuredAllReduceGBs = "", nil
-	t.MemoryBusBits, t.CacheBytes = 0, 0
-	t.PeakTFLOPs = maps.Clone(t.PeakTFLOPs)
-	maps.DeleteFunc(t.PeakTFLOPs, func(kind string, _ roofline.Decimal) bool { return then.PeakTFLOPs[kind] == "" })
-	return t
-}
-
 // deviceColumns are the figures of a device. note stands under one of them.
 var deviceColumns = []struct {
 	name, unit string

@@ -9,6 +9,7 @@ import (
 	"rowproof/data"
 	"rowproof/internal/catalog"
 	"rowproof/internal/roofline"
+	"rowproof/internal/rowfile"
 )
 
 // Every device of the catalogue stands in the table with its figures, and each figure of
@@ -102,13 +103,20 @@ func TestWhatOfATargetBoundsARow(t *testing.T) {
 		{"a peak dropped", func(d *roofline.Target) { delete(d.PeakTFLOPs, "fp8") }, true},
 		{"bandwidth", func(d *roofline.Target) { d.BandwidthGBs = "4917" }, true},
 		{"clock", func(d *roofline.Target) { d.MaxMemoryClockMHz = 3200 }, true},
-		{"links", func(d *roofline.Target) { d.LinkGBs = "450" }, true},
+		{"links of one alone", func(d *roofline.Target) { d.LinkGBs = "450" }, false},
 	} {
 		now := then
 		now.PeakTFLOPs = maps.Clone(then.PeakTFLOPs)
 		c.change(&now)
-		if got := differ(bounds(now, &then), bounds(then, &then)); got != c.older {
+		if got := differ(rowfile.Bounding(now, &then), rowfile.Bounding(then, &then)); got != c.older {
 			t.Errorf("%s: another target %v", c.name, got)
 		}
+	}
+	two := then
+	two.Count = 2
+	wider := two
+	wider.LinkGBs = "450"
+	if !differ(rowfile.Bounding(wider, &two), rowfile.Bounding(two, &two)) {
+		t.Error("links between two bound what they do together")
 	}
 }

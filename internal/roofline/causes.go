@@ -265,7 +265,7 @@ func (h *Held) lastLevel() []Cause {
 		return nil
 	}
 	if t.CacheBytes == 0 {
-		return []Cause{not(name, "not tried, the size of "+t.Name+"'s cache is not known")}
+		return []Cause{not(name, "not tried, the row's copy of the target does not state the size of its last-level cache")}
 	}
 	in := h.pack(h.Decode)
 	devices := float64(float64(in[SlotTP]*in[SlotPP]) * in[SlotDP])
@@ -316,7 +316,7 @@ func (h *Held) clock() []Cause {
 		return nil
 	}
 	if t.MaxMemoryClockMHz == 0 || t.MemoryBusBits == 0 {
-		return []Cause{not(name, "not tried, the memory clock or the bus width of "+t.Name+" is not known")}
+		return []Cause{not(name, "not tried, the row's copy of the target does not state both its memory clock and the width of its bus")}
 	}
 	c := *h
 	c.bandwidth = float64(float64(t.MaxMemoryClockMHz)*1e6*float64(t.MemoryBusBits)/8) * 2

@@ -25,6 +25,8 @@ type Bundle struct {
 	NoEvidence   string   // why Evidence is nil
 	Trimmed      bool     // the evidence file holds more lines, see Load and Cut
 	Now          string   // when it was loaded, RFC 3339 in UTC, for the gate on dates
+
+	Today *gate.Today // what the catalogue says now; nil where the caller has none
 }
 
 // RowData is one row with what was recomputed about it.
@@ -312,6 +314,6 @@ func (b *Bundle) Input(i int, corpus *gate.Corpus) gate.Input {
 		FormProblems: b.Problems, ComputedID: d.ComputedID,
 		SamplesSHA256: d.SamplesSHA256, EvidenceSHA256: d.EvidenceSHA256,
 		Samples: d.Samples, Evidence: d.Evidence, NoSamples: d.NoSamples,
-		Now: b.Now, Corpus: corpus,
+		Now: b.Now, Corpus: corpus, Today: b.Today,
 	}
 }
