@@ -35,6 +35,8 @@ func (o *output) judge() [][]gate.Result {
 			Samples: o.samples[i], Evidence: &o.evidence[i+1],
 		})
 	}
+	known, _ := openCatalog("")
+	b.Today = todayOf(known, o.report)
 	return b.Judge(nil)
 }
 

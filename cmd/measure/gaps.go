@@ -50,7 +50,7 @@ func gaps(_ context.Context, args []string, s streams) int {
 	var rows []tradeoff.Measured
 	if root != "" {
 		var more []string
-		rows, more = measuredRows(root)
+		rows, more = measuredRows(known, root)
 		faults = append(faults, more...)
 	}
 	if len(faults) > 0 {
@@ -89,7 +89,7 @@ func isDir(name string) bool {
 }
 
 // measuredRows reads and judges every report under data/rows.
-func measuredRows(root string) (rows []tradeoff.Measured, faults []string) {
+func measuredRows(known *catalog.Catalog, root string) (rows []tradeoff.Measured, faults []string) {
 	fsys := os.DirFS(root)
 	withdrawn, problems := catalog.Withdrawn(os.DirFS(filepath.Join(root, "data")))
 	for _, p := range problems {
@@ -107,6 +107,7 @@ func measuredRows(root string) (rows []tradeoff.Measured, faults []string) {
 			faults = append(faults, err.Error())
 			return nil
 		}
+		b.Today = todayOf(known, b.Report)
 		for i, results := range b.Judge(nil) {
 			rows = append(rows, ranked(b, i, results, withdrawn))
 		}

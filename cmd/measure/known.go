@@ -10,6 +10,9 @@ import (
 
 	"rowproof/data"
 	"rowproof/internal/catalog"
+	"rowproof/internal/gate"
+	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 )
 
 // openCatalog reads the catalogue of a checkout, or the one in this binary.
@@ -24,6 +27,12 @@ func openCatalog(root string) (*catalog.Catalog, []string) {
 		lines[i] = filepath.Join(root, p.String())
 	}
 	return known, lines
+}
+
+// todayOf holds a report's own copies of recipe, model and target against the catalogue.
+func todayOf(known *catalog.Catalog, r *row.Report) *gate.Today {
+	recipe, model, target := known.Today(r.Recipe)
+	return rowfile.Today(r.AsItWas, recipe, model, target)
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

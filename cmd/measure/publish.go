@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"rowproof/data"
+	"rowproof/internal/catalog"
 	"rowproof/internal/gate"
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
@@ -78,6 +80,7 @@ type publication struct {
 	single    bool
 	known     *rowfile.Published
 	catalogue fs.FS // the root's data/; this binary's where the root is none
+	today     *catalog.Catalog
 	reports   []placed
 	refusals  []string
 	leftOut   []string // rows that are not published though their report is
@@ -87,6 +90,7 @@ type publication struct {
 // open reads what is published. A root that is none is refused, and the files are judged
 // all the same, against the catalogue in this binary.
 func (p *publication) open() (err error) {
+	defer func() { p.today, _ = catalog.Load(p.catalogue) }() // gen refuses one with problems
 	p.catalogue = os.DirFS(filepath.Join(p.root, "data"))
 	if info, err := os.Stat(filepath.Join(p.root, "data")); err != nil || !info.IsDir() {
 		p.refusals = append(p.refusals, fmt.Sprintf("--root %s: no folder data in it; want the folder that holds data/, content/ and site/", p.root))
@@ -170,6 +174,10 @@ func (p *publication) judgeReport(name string, b *rowfile.Bundle) {
 		if _, err := fs.Stat(p.catalogue, file); err != nil {
 			p.refuse(name, fmt.Sprintf("its recipe %s is not in the catalogue: no data/%s%s", b.Report.Recipe, file, p.near(b.Report.Recipe)))
 		}
+		b.Today = p.todayOf(b.Report)
+		if text := b.Today.Words(); text != "" {
+			p.refuse(name, text+"; measure again with a measure that has the catalogue as it is, or correct the catalogue first")
+		}
 	}
 	for _, problem := range b.Problems {
 		p.refuse(name, problem)
@@ -180,6 +188,18 @@ func (p *publication) judgeReport(name string, b *rowfile.Bundle) {
 	if b.NoEvidence != "" {
 		p.refuse(name, "evidence: "+b.NoEvidence)
 	}
+}
+
+// todayOf is what the root's catalogue says of a report, and of a model or a target that
+// this has not, the one in this binary.
+func (p *publication) todayOf(r *row.Report) *gate.Today {
+	recipe, model, target := p.today.Today(r.Recipe)
+	if model == nil || target == nil {
+		known, _ := openCatalog("")
+		_, ownModel, ownTarget := known.Today(r.Recipe)
+		model, target = cmp.Or(model, ownModel), cmp.Or(target, ownTarget)
+	}
+	return rowfile.Today(r.AsItWas, recipe, model, target)
 }
 
 // near names the recipes in the catalogue that are most like one that is not.
