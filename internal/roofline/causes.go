@@ -71,15 +71,17 @@ func (c Cause) said() Cause {
 	return c
 }
 
-// words write a roof of the figure with its unit.
+// words write a roof of the figure with its unit, in as many digits as it takes to part it
+// from the figure.
 func (h *Held) words(roof float64) string {
+	text, _ := NumbersApart(roof, h.Value)
 	switch h.Figure {
 	case HeldTPOT:
-		return Number(1e3*float64(h.Decode.Batch)/roof) + " tok/s (" + Number(roof) + " ms a token)"
+		return Number(1e3*float64(h.Decode.Batch)/roof) + " tok/s (" + text + " ms a token)"
 	case HeldRate:
-		return Number(roof) + " tok/s"
+		return text + " tok/s"
 	}
-	return Number(roof) + " ms"
+	return text + " ms"
 }
 
 // not is a cause that is ruled out by what was seen, not by a roof.
