@@ -286,7 +286,7 @@ func widthOf(format string) int64 {
 		return 16
 	case "fp8", "fp8-tensor", "fp8-channel", "int8", "int8-g128":
 		return 8
-	case "int4", "int4-g32", "int4-zp", "int4-zp-g64", "mxfp4", "nvfp4":
+	case "int4", "int4-g32", "int4-zp", "int4-zp-g64", "nf4", "mxfp4", "nvfp4":
 		return 4
 	}
 	return 0

@@ -123,6 +123,9 @@ func gptOSS(d *decoder) {
 // else those after the first few, on every moe_layer_freq-th.
 func (d *decoder) firstDense(otherwise int64) func(i int64) bool {
 	first := d.numberOr("first_k_dense_replace", mostLayers, otherwise)
+	if first > d.depth && d.depth > 0 {
+		d.wrong("first_k_dense_replace", "is "+itoa(first)+" of "+itoa(d.depth)+" layers; at most as many are accepted")
+	}
 	every := d.countOr("moe_layer_freq", mostLayers, 1)
 	if words := d.words("mlp_layer_types", d.depth, "dense", "sparse"); words != nil {
 		return func(i int64) bool { return words[i] == "sparse" }

@@ -19,6 +19,9 @@ func lfm2MoE(d *decoder) {
 	moe.RouterBias = d.flagOr("use_expert_bias", true)
 	dense := d.dense(false)
 	first := d.numberOr("num_dense_layers", mostLayers, 2)
+	if first > d.depth && d.depth > 0 {
+		d.wrong("num_dense_layers", "is "+itoa(first)+" of "+itoa(d.depth)+" layers; at most as many are accepted")
+	}
 	d.convolutions(func(i int64) roofline.FFN {
 		if i < first {
 			return dense

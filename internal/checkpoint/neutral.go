@@ -9,6 +9,7 @@ var neutral = set(
 	"model_type", "name_or_path", "torch_dtype", "dtype", "transformers_version", "transformers.js_config",
 	"unsloth_fixed", "unsloth_version", "_attn_implementation", "_attn_implementation_autoset",
 	"attn_implementation", "_experts_implementation", "_commit_hash", "use_bfloat16", "torchscript", "ep_size",
+	"is_llama_config", "_flash_attn_2_enabled",
 	"base_model_tp_plan", "base_model_pp_plan", "use_mamba_kernels",
 
 	// tokens
@@ -38,7 +39,7 @@ var neutral = set(
 	"layernorm_linear_attention_beta", "layernorm_mlp_alpha", "layernorm_mlp_beta", "shared_moe_mode",
 
 	// positions
-	"rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq", "rope_interleave", "rotary_dim",
+	"rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq", "rope_interleave", "rope_interleaved", "rotary_dim",
 	"partial_rotary_factor", "original_max_position_embeddings", "initial_context_length", "position_embedding_type",
 	"indexer_rope_interleave", "use_mrope", "no_rope_layers", "no_rope_layer_interval", "rope_type", "rotary_pct", "interpolate_factor",
 	"max_sequence_length", "model_max_length", "mrope_section", "theta", "global_rope_theta", "swa_rope_theta",

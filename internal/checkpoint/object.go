@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,7 +77,11 @@ func (o *object) numberOr(k string, most, otherwise int64) int64 {
 func (p *problems) whole(where string, v *value, least, most int64) int64 {
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	if v.kind != '0' || err != nil || n < least || n > most {
-		p.add(where, "is "+v.kindName()+"; a whole number of "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10)+" is accepted")
+		found := "is " + v.kindName()
+		if f, err := strconv.ParseFloat(v.text, 64); v.kind == '0' && err == nil && f == math.Trunc(f) && f >= float64(least) && f <= float64(most) {
+			found += ", with a fraction or an exponent, where JSON has " + strconv.FormatFloat(f, 'f', -1, 64)
+		}
+		p.add(where, found+"; a whole number of "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10)+" is accepted")
 		return 0
 	}
 	return n

@@ -69,7 +69,10 @@ func weightsOf(name string, t *safeTensor, all map[string]*safeTensor, p *proble
 	case "U8":
 		switch {
 		case all[name+".absmax"] != nil:
-			return 2 * t.elements, "NF4", ""
+			if all[name+".nested_absmax"] == nil {
+				return 2 * t.elements, "NF4", ""
+			}
+			return 2 * t.elements, "NF4", "nf4"
 		case all[name+"_scale_2"] != nil || all[stem+".weight_scale_2"] != nil:
 			return 2 * t.elements, "NVFP4", "nvfp4"
 		case all[name+"_scale"] != nil:
@@ -211,6 +214,10 @@ func intFormat(bits, group, row int64, zeroPoints bool) string {
 	switch {
 	case bits == 8 && group == row && !zeroPoints:
 		return "int8"
+	case bits == 8 && group == 128 && !zeroPoints:
+		return "int8-g128"
+	case bits == 4 && group == 64 && zeroPoints:
+		return "int4-zp-g64"
 	case bits == 4 && zeroPoints:
 		return "int4-zp"
 	case bits == 4 && group == 32:

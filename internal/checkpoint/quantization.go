@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rowproof/internal/roofline"
@@ -26,11 +27,21 @@ func (d *decoder) readQuantization(q *object, m *roofline.Model) {
 	read, known := map[string]func(*decoder, *object) string{
 		"fp8": (*decoder).fp8, "compressed-tensors": (*decoder).compressed, "modelopt": (*decoder).modelopt,
 		"awq": (*decoder).awq, "gptq": (*decoder).gptq, "mxfp4": (*decoder).mxfp4,
+		"fbgemm_fp8": (*decoder).fbgemm, "bitsandbytes": (*decoder).bitsAndBytes, "auto-round": (*decoder).autoRound,
 	}[method]
 	m.Sources["weights"] = "" // not stated until it is understood
-	if !known {
-		q.inBytes("quant_method", "is "+shown(method)+", whose bytes are not known; known: awq, compressed-tensors, fp8, gptq, modelopt, mxfp4")
+	const accepted = "known: auto-round, awq, bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq, modelopt, mxfp4"
+	switch {
+	case known:
+	case method == "" && q.get("quant_method") == nil:
+		q.inBytes("quant_method", "is missing, as in files of MLX, whose formats are not known here; "+accepted)
+		d.get("quantization") // where MLX says the same again
 		return
+	case method != "":
+		q.inBytes("quant_method", "is "+shown(method)+", whose bytes are not known; "+accepted)
+		return
+	default:
+		return // told of: it is no text
 	}
 	before := len(q.p.list)
 	format := read(d, q)
@@ -58,6 +69,41 @@ func (d *decoder) fp8(q *object) string {
 		q.inBytes("weight_block_size", "is "+itoa(size[0])+" × "+itoa(size[1])+", whose bytes are not known; known: 128 × 128")
 	}
 	return "fp8"
+}
+
+// fbgemm is Meta's: a scale of 4 bytes on each output, of which the format counts 2.
+func (d *decoder) fbgemm(q *object) string {
+	d.note("quant_method fbgemm_fp8 is read as fp8-channel, whose scales have 2 bytes where the file has 4")
+	return "fp8-channel"
+}
+
+// bitsAndBytes quantizes in the file or while loading; either way all but the head.
+func (d *decoder) bitsAndBytes(q *object) string {
+	four := q.flagOr("load_in_4bit", q.flagOr("_load_in_4bit", false))
+	eight := q.flagOr("load_in_8bit", q.flagOr("_load_in_8bit", false))
+	kind, double := q.text("bnb_4bit_quant_type"), q.flagOr("bnb_4bit_use_double_quant", false)
+	q.oneOf("bnb_4bit_quant_storage", "uint8", "bfloat16", "float16", "float32", "torch.uint8") // of packs of the same bytes
+	switch {
+	case four == eight:
+		q.inBytes("load_in_4bit", "and load_in_8bit are both "+strconv.FormatBool(four)+"; one of them true is accepted")
+	case eight:
+		d.note("quant_method bitsandbytes in 8 bits is read as int8, whose scales have 2 bytes where the file has 4")
+		return "int8"
+	case kind == "nf4" && double:
+		return "nf4"
+	default:
+		q.inBytes("bnb_4bit_quant_type", "is "+shown(kind)+" with bnb_4bit_use_double_quant "+strconv.FormatBool(double)+", whose bytes are not known; known: nf4 with true")
+	}
+	return ""
+}
+
+// autoRound packs as GPTQ or AWQ do.
+func (d *decoder) autoRound(q *object) string {
+	packing := q.oneOf("packing_format", "auto_round:auto_gptq", "auto_round:gptq", "auto_gptq", "auto_round:auto_awq", "auto_round:awq", "auto_round")
+	if kind := q.oneOf("data_type", "int", "int_sym", "int_asym"); kind == "" || strings.HasSuffix(packing, "awq") {
+		return d.grouped4(q, "", "", !q.flagOr("sym", false))
+	}
+	return d.gptq(q)
 }
 
 func (d *decoder) mxfp4(q *object) string { return "mxfp4" }
@@ -96,6 +142,10 @@ func (d *decoder) integer(q *object, k string, bits, group int64, zeroPoints boo
 		return ""
 	case bits == 8 && group == -1 && !zeroPoints:
 		return "int8"
+	case bits == 8 && group == 128 && !zeroPoints:
+		return "int8-g128"
+	case bits == 4 && group == 64 && zeroPoints:
+		return "int4-zp-g64"
 	case bits == 4 && group == 128 && zeroPoints:
 		return "int4-zp"
 	case bits == 4 && group == 128:
@@ -110,13 +160,26 @@ func (d *decoder) integer(q *object, k string, bits, group int64, zeroPoints boo
 	if zeroPoints {
 		groups += " with zero points"
 	}
-	q.inBytes(k, "says "+itoa(bits)+" bits in "+groups+", whose bytes are not known; known: 4 bits in groups of 128, or of 32 without zero points; 8 bits with one scale an output")
+	q.inBytes(k, "says "+itoa(bits)+" bits in "+groups+", whose bytes are not known; known: 4 bits in groups of 128, of 64 with zero points, or of 32 without; 8 bits in groups of 128 or with one scale an output, without zero points")
 	return ""
 }
 
 // modelopt is NVIDIA's form.
 func (d *decoder) modelopt(q *object) string {
-	switch algo := q.text("quant_algo"); algo {
+	algo := q.text("quant_algo")
+	if bits, ok := map[string]string{"FP8": "8", "NVFP4": "4", "W4A16_NVFP4": "4"}[algo]; ok {
+		for _, g := range d.groups(q) {
+			if w := g.under("weights"); w != nil {
+				if v := w.get("num_bits"); v != nil && v.text != bits {
+					w.inBytes("num_bits", "is "+v.kindName()+" where quant_algo is "+algo+"; "+bits+" is accepted")
+				}
+				if v := w.get("type"); v != nil && v.text != "float" {
+					w.inBytes("type", "is "+v.kindName()+" where quant_algo is "+algo+"; float is accepted")
+				}
+			}
+		}
+	}
+	switch algo {
 	case "FP8":
 		return "fp8-tensor"
 	case "NVFP4", "W4A16_NVFP4":
@@ -134,6 +197,16 @@ func (d *decoder) modelopt(q *object) string {
 // its scheme says.
 var packings = set("dense", "naive-quantized", "float-quantized", "int-quantized", "pack-quantized",
 	"nvfp4-pack-quantized", "mxfp4-pack-quantized", "mixed-precision")
+
+// packs is what the formats that name it pack.
+var packs = map[string]struct {
+	kind string
+	bits int64
+	says string
+}{
+	"float-quantized": {"float", 8, "8 bits of float"}, "int-quantized": {"int", 8, "8 bits of int"}, "pack-quantized": {"int", 0, "int"},
+	"nvfp4-pack-quantized": {"float", 4, "4 bits of float"}, "mxfp4-pack-quantized": {"float", 4, "4 bits of float"},
+}
 
 // compressed is the form of llm-compressor: groups of modules, each with its own scheme.
 func (d *decoder) compressed(q *object) string {
@@ -198,6 +271,10 @@ func (d *decoder) scheme(w *object, format string) string {
 		group = w.number("group_size", 1, mostWidth)
 	}
 	symmetric := w.flagOr("symmetric", true)
+	if of, ok := packs[format]; ok && bits > 0 && kind != "" && (kind != of.kind || of.bits != 0 && bits != of.bits) {
+		w.inBytes("num_bits", "and type say "+itoa(bits)+" bits of "+shown(kind)+" where format is "+format+", which packs "+of.says)
+		return ""
+	}
 	switch {
 	case format == "mxfp4-pack-quantized" || kind == "float" && bits == 4 && group == 32:
 		return "mxfp4"
@@ -249,7 +326,10 @@ var quantizationNeutral = set(
 	"ignored_layers", "exclude_modules", "desc_act", "static_groups", "true_sequential", "damp_percent", "damp_auto_increment",
 	"model_name_or_path", "model_file_base_name", "model_seqlen", "checkpoint_format", "meta", "sym", "backend", "do_fuse",
 	"exllama_config", "fuse_max_seq_len", "modules_to_fuse", "group_size", "pack_dtype", "dequantize", "swizzle_mode",
-	"is_marlin_format", "dataset", "tokenizer", "batch_size", "use_cuda_fp16", "max_input_length", "module_name_preceding_first_block",
+	"is_marlin_format", "activation_scale_ub", "bnb_4bit_compute_dtype", "llm_int8_enable_fp32_cpu_offload", "llm_int8_has_fp16_weight",
+	"llm_int8_threshold", "llm_int8_skip_modules", "autoround_version", "iters", "nsamples", "seqlen", "lr", "minmax_lr", "low_gpu_mem_usage",
+	"enable_quanted_input", "enable_minmax_tuning", "gradient_accumulate_steps", "scale_dtype", "amp", "train_bs",
+	"load_in_4bit", "load_in_8bit", "_load_in_4bit", "_load_in_8bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "dataset", "tokenizer", "batch_size", "use_cuda_fp16", "max_input_length", "module_name_preceding_first_block",
 	"block_name_to_quantize", "pad_token_id", "cache_block_outputs", "use_exllama", "disable_exllama", "hyb_act", "quantizer",
 )
 

@@ -193,7 +193,7 @@ func (m *matcher) holds(name string) bool {
 // Embedding, head, norms, routers and towers are in 16 bits whatever the lists say.
 func (d *decoder) readScope(q *object, format string, m *roofline.Model) {
 	k := "ignore"
-	for _, other := range []string{"modules_to_not_convert", "ignored_layers", "exclude_modules"} {
+	for _, other := range []string{"modules_to_not_convert", "ignored_layers", "exclude_modules", "llm_int8_skip_modules"} {
 		if q.has(other) {
 			k = other
 		}
@@ -278,6 +278,18 @@ func (d *decoder) targets(q *object) matcher {
 }
 
 func (d *decoder) setScope(q *object, k, format string, m *roofline.Model, in, out [parts]int, example string) {
+	floor := ""
+	for p := range parts { // a few first and last layers that a list spares make the bytes a floor
+		if n := out[p]; n > 0 && n*20 <= in[p]+n {
+			floor += "; " + itoa(int64(n)) + " of " + itoa(int64(in[p]+n)) + " matrices of the " + partNames[p] + " stay in 16 bits, of which the format gives a floor"
+			in[p], out[p] = in[p]+n, 0
+		}
+	}
+	defer func() {
+		if floor != "" {
+			d.note(k + floor)
+		}
+	}()
 	whole := func(which ...part) bool {
 		for p := range parts {
 			if inside := slices.Contains(which, p); inside && out[p] > 0 || !inside && in[p] > 0 {

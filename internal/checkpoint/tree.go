@@ -50,6 +50,10 @@ func readTree(data []byte, p *problems) (*value, bool) {
 		p.add("", "is "+strconv.Itoa(len(data))+" bytes long; a config.json of at most "+strconv.Itoa(mostConfigBytes)+" is accepted")
 		return nil, false
 	}
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
+		p.add("", "is no JSON: it begins with the byte order mark of UTF-8, which transformers does not read either; a text without one is accepted")
+		return nil, false
+	}
 	if bytes.Contains(data, []byte("NaN")) || bytes.Contains(data, []byte("Infinity")) {
 		data = quoteWords(data)
 	}

@@ -13,7 +13,14 @@ var plainDtypes = map[string]string{"bfloat16": "bf16", "float16": "fp16", "half
 // readWeights says in which format the weights are stored and what the cache may be.
 func (d *decoder) readWeights(top *object, m *roofline.Model, beside [][]byte) {
 	m.Weights, m.Sources["weights"] = []string{"bf16"}, "config.json names no dtype: bf16, as engines load such a checkpoint"
-	if o, k := d.dtypeKey(top); o != nil {
+	o, k := d.dtypeKey(top)
+	if o == nil && !d.quantized(top, beside) {
+		if ofBothWidths[d.family] {
+			d.inBytes("torch_dtype", "is missing, and checkpoints of a "+d.family+" are published in 16 bits and in 32; bfloat16, float16 or float32 is needed")
+		}
+		d.note("torch_dtype is missing: bf16 is assumed, since the type's own checkpoints are in 16 bits")
+	}
+	if o != nil {
 		stated := strings.TrimPrefix(o.text(k), "torch.")
 		format, ok := plainDtypes[stated]
 		if !ok {
@@ -73,17 +80,42 @@ func (d *decoder) fp8KV() string {
 	return "fp8"
 }
 
+// ofBothWidths are the types whose own publishers released weights in 32 bits too.
+var ofBothWidths = set("gemma2", "mamba2")
+
+// quantized says whether a format of quantized weights is stated anywhere.
+func (d *decoder) quantized(top *object, beside [][]byte) bool {
+	for _, o := range []*object{d.object, top} {
+		if o.has("quantization_config") || o.has("compression_config") {
+			return true
+		}
+	}
+	return len(beside) > 0
+}
+
 // dtypeKey finds what names the format of unquantized weights: of the language model
 // before the whole, and by the newer name before the older.
 func (d *decoder) dtypeKey(top *object) (*object, string) {
+	var in *object
+	key := ""
 	for _, o := range []*object{d.object, top} {
 		for _, k := range []string{"dtype", "torch_dtype"} {
-			if o.has(k) {
-				return o, k
+			if !o.has(k) {
+				continue
+			}
+			if in == nil {
+				in, key = o, k
+				continue
+			}
+			if a, b := plainDtypes[strings.TrimPrefix(in.text(key), "torch.")], plainDtypes[strings.TrimPrefix(o.text(k), "torch.")]; a != b {
+				o.inBytes(k, "is "+o.get(k).kindName()+" where "+in.key(key)+" is "+in.get(key).kindName()+"; the same is accepted")
 			}
 		}
+		if d.object == top {
+			break
+		}
 	}
-	return nil, ""
+	return in, key
 }
 
 // firstKV puts a format before the others on offer.

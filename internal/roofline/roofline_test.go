@@ -102,6 +102,7 @@ func TestBytesPerWeight(t *testing.T) {
 		"bf16": 2, "fp16": 2, "fp8": 1 + 4.0/16384, "fp8-tensor": 1, "int4": 0.515625,
 		"int4-zp": 0.51953125, "mxfp4": 17.0 / 32, "nvfp4": 9.0 / 16, "q8_0": 34.0 / 32,
 		"q4_0": 0.5625, "q4_k": 0.5625, "q6_k": 210.0 / 256, "fp32": 4, "fp8-channel": 1, "int4-g32": 0.5625,
+		"int8-g128": 1.015625, "int4-zp-g64": 0.5 + 2.5/64, "nf4": 0.5 + 1.0/64 + 4.0/64/256,
 	} {
 		if got, ok := formatOf(dtype); !ok || got.perWeight != want {
 			t.Errorf("%s: %v, %v; want %v", dtype, got, ok, want)
@@ -404,7 +405,7 @@ func TestMissing(t *testing.T) {
 		{"no model", "total_params", "no model", Query{Target: h100()}},
 		{"no peak", "prefill_ms", "no dense peak is known for bf16 on H100 SXM", Query{Model: llama8b(), Target: noPeak, ISL: 128}},
 		{"no memory", "fits", "no memory size is known for H100 SXM", Query{Model: llama8b(), Target: noMemory}},
-		{"dtype", "weight_bytes", `weight dtype "fp6" is not known; there are: bf16, fp16, fp32, fp8, fp8-tensor, fp8-channel, int8, int4, int4-g32, int4-zp, mxfp4, nvfp4, q8_0, q6_k, q5_k, q4_0, q4_1, q4_k`, Query{Model: llama8b(), Target: h100(), WeightDtype: "fp6"}},
+		{"dtype", "weight_bytes", `weight dtype "fp6" is not known; there are: bf16, fp16, fp32, fp8, fp8-tensor, fp8-channel, int8, int8-g128, int4, int4-g32, int4-zp, int4-zp-g64, nf4, mxfp4, nvfp4, q8_0, q6_k, q5_k, q4_0, q4_1, q4_k`, Query{Model: llama8b(), Target: h100(), WeightDtype: "fp6"}},
 		{"mix", "decode_tok_s", "weight dtype q4_k_m is a mix whose size only the file's tensors tell", Query{Model: llama8b(), Target: h100(), WeightDtype: "q4_k_m"}},
 		{"kv dtype", "kv_bytes_per_token", `KV dtype "fp3" is not known; there are: bf16, fp16, fp8, fp8_e4m3, fp8_e5m2, fp8_ds_mla, q8_0`, Query{Model: llama8b(), Target: h100(), KVDtype: "fp3"}},
 		{"tp", "decode_step_ms", "tp 3: the target has 1 device", Query{Model: llama8b(), Target: h100(), TP: 3}},
