@@ -165,6 +165,19 @@ func TestFormatsThatDisagree(t *testing.T) {
 		}
 		return all
 	}
+	awq := func() map[string]tensor {
+		all := ofSmall()
+		for name, one := range all {
+			if stem, ok := strings.CutSuffix(name, "_proj.weight"); ok {
+				out, in := one.shape[0], one.shape[1]
+				delete(all, name)
+				all[stem+"_proj.qweight"] = tensor{"I32", []int64{in, out / 8}}
+				all[stem+"_proj.qzeros"] = tensor{"I32", []int64{in / 128, out / 8}}
+				all[stem+"_proj.scales"] = tensor{"F16", []int64{in / 128, out}}
+			}
+		}
+		return all
+	}
 	fp8 := with(small, `"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8"}`)
 	for _, c := range []struct {
 		name, config string
@@ -176,6 +189,10 @@ func TestFormatsThatDisagree(t *testing.T) {
 		{"other scales", fp8, quantized(true), "", "config.json says fp8-tensor weights, and most of the tensors are fp8-channel: theirs count"},
 		{"config says 8 bits", fp8, ofSmall(), "holds weights most of which are bf16, and config.json says fp8-tensor", ""},
 		{"config says nothing of 8 bits", small, quantized(true), "holds weights most of which are fp8-channel, and config.json says bf16", ""},
+		{"other groups", with(small, `"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": true}`), awq(),
+			"", "config.json says int4-zp-g64 weights, and most of the tensors are int4-zp: theirs count"},
+		{"other bits", with(small, `"quantization_config": {"quant_method": "gptq", "bits": 8, "group_size": 128}`), awq(),
+			"holds weights most of which are int4-zp, and config.json says int8-g128", ""},
 		{"not understood, so not contradicted", with(small, `"quantization_config": {"quant_method": "hqq"}`), quantized(true), "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

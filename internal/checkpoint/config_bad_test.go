@@ -84,6 +84,8 @@ func TestBadConfigs(t *testing.T) {
 			[]string{"quantization_config.config_groups.group_0.weights.num_bits: is 8 where quant_algo is NVFP4; 4 is accepted"}},
 		{"integers called floats", with(small, quantized+`{"quant_method": "compressed-tensors", "format": "float-quantized", "ignore": ["lm_head"], "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}}}}`),
 			[]string{`quantization_config.config_groups.group_0.weights.num_bits: and type say 4 bits of "int" where format is float-quantized, which packs 8 bits of float`}},
+		{"no scheme", with(small, quantized+`{"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {}}`),
+			[]string{"quantization_config.config_groups: is empty; the scheme of the weights is needed"}},
 		{"two dtypes", with(small, `"dtype": "float32"`), []string{`torch_dtype: is a string, "bfloat16" where dtype is a string, "float32"; the same is accepted`}},
 		{"no dtype", strings.Replace(strings.Replace(small, "llama", "gemma2", 1), ` "torch_dtype": "bfloat16",`, "", 1),
 			[]string{"torch_dtype: is missing, and checkpoints of a gemma2 are published in 16 bits and in 32"}},

@@ -43,7 +43,7 @@ func GGUF(name string, files ...File) (*Header, []Problem) {
 		}
 		return nil, p.told()
 	}
-	h.Stored.From = files[0].Name
+	h.Stored.From = printable(files[0].Name)
 	h.sum(all, p)
 	if len(p.list) > 0 {
 		return nil, p.told()

@@ -101,6 +101,7 @@ func (g *gguf) model(name string, all []ggufTensor, h *Header, p *problems) *roo
 	if m.Name == "" {
 		m.Name = arch
 	}
+	m.Name = printable(m.Name)
 	if d.some {
 		m.Weights = []string{h.Dtype}
 		m.Sources["weights"] = "most of the tensors in " + h.Stored.From

@@ -69,7 +69,7 @@ func (h *Header) Settle(m *roofline.Model, list []Problem) []Problem {
 }
 
 // place is the part of a checkpoint that a tensor belongs to.
-type place int
+type place uint8
 
 const (
 	inRest place = iota
@@ -89,15 +89,17 @@ var tower = set("vision_tower", "vision_model", "visual", "multi_modal_projector
 // placeOf reads the place of a tensor from its name, as Hugging Face's implementations
 // and llama.cpp name them. further are the layers that predict further tokens.
 func placeOf(name string, further map[string]bool) place {
-	steps := strings.Split(name, ".")
-	for len(steps) > 1 && (steps[0] == "model" || steps[0] == "language_model" || steps[0] == "backbone" || steps[0] == "transformer") {
-		steps = steps[1:]
+	rest := name
+	first, below, more := strings.Cut(rest, ".")
+	for more && (first == "model" || first == "language_model" || first == "backbone" || first == "transformer") {
+		rest = below
+		first, below, more = strings.Cut(rest, ".")
 	}
-	first := steps[0]
+	second, _, _ := strings.Cut(below, ".")
 	switch {
 	case tower[first]:
 		return inTower
-	case first == "mtp" || len(steps) > 1 && (first == "layers" || first == "blk") && further[steps[1]]:
+	case first == "mtp" || more && (first == "layers" || first == "blk") && further[second]:
 		return inMTP
 	case strings.HasSuffix(name, ".weight_shape"):
 		return inShapes
@@ -105,8 +107,11 @@ func placeOf(name string, further map[string]bool) place {
 		return inHead
 	case first == "embed_tokens" || first == "embeddings" || first == "token_embd" || first == "wte" || first == "embed":
 		return inEmbedding
-	case slices.Contains(steps, "experts") || slices.ContainsFunc(steps, func(s string) bool { return strings.HasSuffix(s, "_exps") }):
-		return inExperts
+	}
+	for step := range strings.SplitSeq(rest, ".") {
+		if step == "experts" || strings.HasSuffix(step, "_exps") {
+			return inExperts
+		}
 	}
 	return inRest
 }

@@ -223,7 +223,10 @@ func (d *decoder) compressed(q *object) string {
 	if s := q.under("transform_config"); s != nil && len(s.v.keys) > 0 {
 		q.inBytes("transform_config", "adds matrices whose bytes are not known; accepted: {}")
 	}
-	if !q.has("config_groups") {
+	switch groups := q.under("config_groups"); {
+	case groups != nil && len(groups.v.keys) == 0:
+		q.wrong("config_groups", "is empty; the scheme of the weights is needed")
+	case !q.has("config_groups"):
 		q.wrong("config_groups", "is missing; the scheme of the weights is needed")
 	}
 	var found string

@@ -72,6 +72,20 @@ type safeTensors struct {
 	dims []int64
 }
 
+// expect makes room for as many tensors as the headers' lengths let expect: a header has
+// a hundred bytes and more for each.
+func (all *safeTensors) expect(files []File) {
+	n := int64(0)
+	for i := range files {
+		var first [8]byte
+		if _, err := files[i].ReadAt(first[:], 0); err == nil {
+			n += int64(min(binary.LittleEndian.Uint64(first[:]), mostHeaderBytes, uint64(max(0, files[i].Size)))) / 120
+		}
+	}
+	n = min(n, mostSafeTensors)
+	all.list, all.by = make([]*safeTensor, 0, n), make(map[string]*safeTensor, n)
+}
+
 func (all *safeTensors) next() *safeTensor {
 	const many = 1024
 	if len(all.room) == 0 {
@@ -96,7 +110,8 @@ func (x *Index) Safetensors(files ...File) (*Header, []Problem) {
 		p.add("", "has "+strconv.Itoa(len(files))+" files; 1 to "+strconv.Itoa(mostShards)+" are accepted")
 		return nil, p.told()
 	}
-	all := &safeTensors{by: map[string]*safeTensor{}}
+	all := &safeTensors{}
+	all.expect(files)
 	for i := range files {
 		readSafetensors(&files[i], all, p)
 	}
@@ -137,7 +152,7 @@ func readSafetensors(f *File, all *safeTensors, p *problems) {
 		p.add(f.Name, "has a header that is not understood: "+err.Error())
 		return
 	}
-	covers(slices.Clone(all.list[before:]), f.Size-own.data, f.Name, p)
+	covers(all.list[before:], f.Size-own.data, f.Name, p)
 }
 
 // header reads the object that names each tensor.
@@ -317,7 +332,7 @@ func covers(own []*safeTensor, size int64, file string, p *problems) {
 		return cmp.Or(cmp.Compare(a.Offsets[0], b.Offsets[0]), cmp.Compare(a.Offsets[1], b.Offsets[1]), strings.Compare(a.name, b.name))
 	}
 	if !slices.IsSortedFunc(own, order) {
-		slices.SortFunc(own, order)
+		own = slices.SortedFunc(slices.Values(own), order)
 	}
 	reached := int64(0)
 	for _, t := range own {
