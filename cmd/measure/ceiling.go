@@ -54,7 +54,7 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	fs.StringVar(&call.weights, "weights", "", "safetensors file, index or folder, or GGUF: its tensors' exact bytes; none are loaded")
 	fs.StringVar(&call.target, "target", "", "device, DEVICE-xN for N of them, or a device file of one's own")
 	fs.StringVar(&q.WeightDtype, "weights-dtype", "", "how weights are stored (default the published checkpoint's)")
-	fs.StringVar(&q.KVDtype, "kv-dtype", "", "how keys and values are cached (default bf16)")
+	fs.StringVar(&q.KVDtype, "kv-dtype", "", "how keys and values are cached (default as a config.json asks, else bf16)")
 	fs.StringVar(&q.StateDtype, "state-dtype", "", "how states are kept: fp32, bf16 or fp16 (default as the model says, else fp32)")
 	c.count("batch", &q.Batch, 1, "sequences decoding together")
 	c.length("context", &q.Context, "tokens in each sequence's cache")
