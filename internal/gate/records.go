@@ -12,7 +12,8 @@ import (
 // once before the first and once after the last, and waits for a slow tool.
 const (
 	spanSlack  = 120_000_000
-	coresSlack = 1.05 // of CPU time, which is counted in ticks
+	coresSlack = 1.05   // of CPU time
+	tick       = 10_000 // on each core: time may be counted in ticks of 100 Hz
 )
 
 // records says which of a row's evidence cannot be, or "": a device that the receipt does
@@ -64,7 +65,7 @@ func (in *Input) records() string {
 				return "capture." + c.name + " of repeat " + itoa(k.Repeat) + " is " + itoa(c.n) + ", and nothing is counted below 0"
 			}
 		}
-		if k.Wall > 0 && cores > 0 && !elsewhere(&in.Report.Receipt) && float64(k.CPU) > coresSlack*float64(cores)*float64(k.Wall) {
+		if k.Wall > 0 && cores > 0 && !elsewhere(&in.Report.Receipt) && float64(k.CPU) > coresSlack*float64(cores)*float64(k.Wall+tick) {
 			return "repeat " + itoa(k.Repeat) + " took " + itoa(k.CPU) + " µs of CPU in " + itoa(k.Wall) + " µs on " + count(cores, "core")
 		}
 	}
