@@ -204,6 +204,7 @@ func (s *site) parseTemplates() error {
 	}
 	funcs := template.FuncMap{
 		"url":      func(address string) string { return s.opts.Base + address },
+		"more":     func(columns int) string { return more(columns) + " to the right." },
 		"noLetter": func(reason string) dash { return dash{Reason: reason} },
 	}
 	base, err := template.New("layout.tmpl").Funcs(funcs).ParseFS(s.fsys, "site/base/*.tmpl")

@@ -16,6 +16,7 @@ type deviceTable struct {
 	Rows    []deviceRow
 	Reasons []dash
 	Note    string
+	Beyond  int // how many columns a phone shows only after scrolling
 }
 
 // deviceColumn is the head of a column of figures.
@@ -52,6 +53,7 @@ func newDeviceTable(targets map[string]*roofline.Target) *deviceTable {
 		table.Rows[i] = deviceRow{Name: t.Name, ID: id, Of: t.Vendor + ", " + t.Architecture, Sources: sourcesOf(t)}
 	}
 	table.Note = otherHalves(devices)
+	table.Beyond = len(deviceColumns) - 2
 	missing := &dash{"b", unpublished}
 	for _, c := range deviceColumns {
 		values := make([]float64, len(devices))
