@@ -281,7 +281,7 @@ func takeRecipe(c *catalog.Catalog, o *benchOptions) (*row.AsItWas, error) {
 	parts := strings.Split(o.recipe, "/")
 	r := c.Recipes[o.recipe]
 	if r == nil && c.Models[parts[0]] == nil {
-		return nil, refuse(exitUsage, "--recipe %s: model %s; measure launch --list prints every recipe", o.recipe, noName(parts[0], sortedKeys(c.Models)))
+		return nil, refuse(exitUsage, "--recipe %s: model %s; measure launch --list prints every recipe", o.recipe, noName(parts[0], modelNames(c)))
 	}
 	if r == nil {
 		return nil, refuse(exitUsage, "--recipe %s: not in the catalogue; want one of these, %s", o.recipe, nearRecipes(o.recipe, recipesOf(c, parts[0])))

@@ -27,6 +27,11 @@ func spelled(s string) string {
 	return b.String()
 }
 
+// plain is spelled for what stands on a line with other words: a name, a file, a value.
+func plain(s string) string { return breaks.Replace(spelled(s)) }
+
+var breaks = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
 func misleads(r rune) bool {
 	if r == '\n' || r == '\t' {
 		return false

@@ -33,6 +33,7 @@ answer is for one replica.`
 // ceilingCall is one call of the verb, checked as far as its own flags go.
 type ceilingCall struct {
 	root, recipe, model, config, weights, target string
+	device                                       string // the catalogue's id of --target
 
 	query      roofline.Query
 	fill       *roofline.Query // of a recipe whose prompts run on devices of their own
@@ -52,23 +53,23 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	fs.StringVar(&call.model, "model", "", "catalogue id, name or Hugging Face id")
 	fs.StringVar(&call.config, "config", "", "Hugging Face config.json that describes the model")
 	fs.StringVar(&call.weights, "weights", "", "safetensors file, index or folder, or GGUF: its tensors' exact bytes; none are loaded")
-	fs.StringVar(&call.target, "target", "", "device, DEVICE-xN for N of them, or a device file of one's own")
+	fs.StringVar(&call.target, "target", "", "device by id, name or what its own tool calls it, DEVICE-xN for N of them, or a device file of one's own")
 	fs.StringVar(&q.WeightDtype, "weights-dtype", "", "how weights are stored (default the published checkpoint's)")
 	fs.StringVar(&q.KVDtype, "kv-dtype", "", "how keys and values are cached (default as a config.json asks, else bf16)")
 	fs.StringVar(&q.StateDtype, "state-dtype", "", "how states are kept: fp32, bf16 or fp16 (default as the model says, else fp32)")
 	c.count("batch", &q.Batch, 1, "sequences decoding together")
 	c.length("context", &q.Context, "tokens in each sequence's cache")
 	c.length("isl", &q.ISL, "prompt length, for prefill")
-	c.length("osl", &q.OSL, "output length, with --isl for what fits")
-	c.length("concurrency", &q.Concurrency, "requests in flight, with --isl and --osl for a serving bound")
-	c.length("cached", &q.Cached, "prompt tokens that a prefix cache serves")
-	c.length("chunk", &q.Chunk, "prompt tokens that one pass takes (default the whole prompt)")
+	c.length("osl", &q.OSL, "output length, with --isl: for what fits")
+	c.length("concurrency", &q.Concurrency, "requests in flight, with --isl: for what fits, and with --osl for a serving bound")
+	c.length("cached", &q.Cached, "prompt tokens that a prefix cache serves, with --isl")
+	c.length("chunk", &q.Chunk, "prompt tokens that one pass takes, with --isl (default the whole prompt)")
 	c.devices("tp", &q.TP, "devices that share each matrix (default all of the target)")
 	c.devices("pp", &q.PP, "stages that a token passes in turn, each of such devices (default 1)")
 	c.devices("dp", &q.DP, "copies of all but the experts, which they share (default 1)")
 	c.devices("dcp", &q.DCP, "devices of a tp group over which each cache is dealt out (default 1: copies where heads do not part)")
 	c.devices("ep", &q.EP, "devices over which whole experts are spread (default: experts are split as all else)")
-	c.length("gamma", &q.Gamma, "tokens drafted for each step, with --acceptance or --accepted")
+	c.within("gamma", &q.Gamma, 1000, "tokens drafted for each step, with --acceptance or --accepted")
 	c.number("acceptance", &q.Acceptance, 0, 1, "chance that a drafted token is accepted")
 	c.number("accepted", &q.Accepted, 1, 1000, "tokens that a step yields, as measured")
 	fs.BoolVar(&q.MTPDrafts, "mtp", false, "the model's own MTP module drafts, and is read for each drafted token")
@@ -88,6 +89,7 @@ func ceiling(_ context.Context, args []string, s streams) int {
 	default:
 		c.wrong("%d arguments: want one RECIPE or FILE, or --model and --target", n)
 	}
+	call.needed(c)
 	if !c.root(call.root) {
 		call.root = "" // the rest is judged by this binary's
 	}
@@ -132,10 +134,15 @@ func (call *ceilingCall) answer() roofline.Answer {
 
 // length is a count that may be 0 and as long as any context.
 func (c collector) length(name string, p *int64, help string) {
+	c.within(name, p, 100_000_000, help)
+}
+
+// within is a count that may be 0.
+func (c collector) within(name string, p *int64, most int64, help string) {
 	c.add(name, "0", "N", help, func(s string) string {
 		n, ok := parseWhole(s)
-		if !ok {
-			return "a whole number from 0 to 100000000"
+		if !ok || n > most {
+			return "a whole number from 0 to " + strconv.FormatInt(most, 10)
 		}
 		*p = n
 		return ""
@@ -158,7 +165,7 @@ func (c collector) devices(name string, p *int64, help string) {
 func (c collector) number(name string, p *float64, least, most float64, help string) {
 	c.add(name, "", "X", help, func(s string) string {
 		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || math.IsNaN(v) || v < least || v > most {
+		if err != nil || strings.Trim(s, "0123456789.") != "" || math.IsNaN(v) || v < least || v > most {
 			return fmt.Sprintf("a number from %g to %g", least, most)
 		}
 		*p = v

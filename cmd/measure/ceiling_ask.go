@@ -13,6 +13,28 @@ import (
 	"rowproof/internal/roofline"
 )
 
+// needed adds what is wrong with flags that ask for nothing as they stand.
+func (call *ceilingCall) needed(c collector) {
+	for _, f := range []string{"model", "config", "weights", "target"} {
+		if flag := call.flags.Lookup(f); flag.Changed && flag.Value.String() == "" {
+			c.wrong("--%s: want a name; leave it out otherwise", f)
+		}
+	}
+	q := &call.query
+	if isl := call.flags.Lookup("isl").Value.String(); q.ISL != 0 || isl != "0" {
+		return // there, or told of
+	}
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{{"osl", q.OSL}, {"concurrency", q.Concurrency}, {"cached", q.Cached}, {"chunk", q.Chunk}} {
+		if f.n != 0 {
+			c.wrong("--%s %d without --isl: want --isl N too, the prompt's length", f.name, f.n)
+		}
+	}
+	q.Cached = 0 // told of
+}
+
 // argument takes the one argument: a file or folder that describes a model, else a recipe.
 func (call *ceilingCall) argument(c collector, arg string) {
 	flag, to := "weights", &call.weights
@@ -24,7 +46,10 @@ func (call *ceilingCall) argument(c collector, arg string) {
 		call.recipe = arg
 		return
 	}
-	if *to != "" {
+	switch {
+	case *to == arg:
+		c.wrong("%s is named twice, as an argument and by --%s: want it once", arg, flag)
+	case *to != "":
 		c.wrong("--%s %s with %s: want one of the two", flag, *to, arg)
 	}
 	*to = arg
@@ -78,7 +103,7 @@ func (call *ceilingCall) resolveModel(known *catalog.Catalog) (problems []string
 		}
 	case call.model != "":
 		if q.Model, _ = known.ModelByName(call.model); q.Model == nil {
-			wrong("--model %s; measure ceiling --list prints every model", noName(call.model, sortedKeys(known.Models)))
+			wrong("--model %s; measure ceiling --list prints every model", noName(call.model, modelNames(known)))
 		}
 	case call.weights == "":
 		wrong("no model was named: want --model ID, --config FILE of a config.json, or --weights FILE of a GGUF; measure ceiling --list prints every model")
@@ -151,9 +176,8 @@ func (call *ceilingCall) resolveTarget(known *catalog.Catalog) (problems []strin
 	case isDeviceFile(call.target):
 		q.Target, problems = readDevice(call.target)
 	default:
-		var ok bool
-		if q.Target, ok = known.Target(call.target); !ok {
-			return []string{"--target " + noName(call.target, devices(known)) + ", or DEVICE-xN for N of a device, or a .yaml file of one; measure ceiling --list prints every device"}
+		if q.Target, call.device = known.TargetByName(call.target); q.Target == nil {
+			return []string{"--target " + noDevice(known, call.target) + ", or DEVICE-xN for N of a device, or a .yaml file of one; measure ceiling --list prints every device"}
 		}
 	}
 	return problems
@@ -218,16 +242,19 @@ func (call *ceilingCall) wrong(known *catalog.Catalog) []string {
 	if call.flags.Changed("acceptance") && call.flags.Changed("accepted") {
 		problems = append(problems, "--acceptance with --accepted, which says what came of it: want one of the two")
 	}
+	if call.flags.Changed("state-dtype") && q.Model != nil && call.recipe == "" && call.stateBytes() == 0 {
+		problems = append(problems, fmt.Sprintf("--state-dtype %s: %s keeps no states; leave it out", q.StateDtype, q.Model.Name))
+	}
 	tp := fmt.Sprintf("tp %d: ", q.Filled().TP)
 	for i, p := range problems {
 		rest, isLayout := strings.CutPrefix(p, tp)
-		_, more := known.Target(call.target + "-x2")
+		_, more := known.Target(call.device + "-x2")
 		switch {
 		case !isLayout || q.Target == nil || call.recipe != "":
 		case !call.flags.Changed("tp"):
 			p = fmt.Sprintf("%s%s; without --tp it is all %d devices of --target %s", tp, rest, q.Target.Count, call.target)
 		case q.TP > q.Target.Count && q.Target.Count == 1 && more:
-			p = fmt.Sprintf("%s; want --target %s-x%d, or --tp 1", p, call.target, q.TP)
+			p = fmt.Sprintf("%s; want --target %s-x%d, or --tp 1", p, call.device, q.TP)
 		case q.TP > q.Target.Count:
 			p = fmt.Sprintf("%s; want --tp of at most %d", p, q.Target.Count)
 		}

@@ -23,14 +23,19 @@ const mostText = 64 << 20
 
 // readText reads a short file whole; why says what is wrong with it.
 func readText(name string) (data []byte, why string) {
+	switch info, err := os.Stat(name); {
+	case err != nil:
+		return nil, whyNot(err)
+	case info.IsDir():
+		return nil, "is a folder"
+	case !info.Mode().IsRegular(): // opening a pipe would wait for its writer, and a device has no end
+		return nil, "is no regular file, but a pipe, a socket or a device"
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, whyNot(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, "is a folder"
-	}
 	data, err = io.ReadAll(io.LimitReader(f, mostText+1))
 	switch {
 	case err != nil:

@@ -26,13 +26,13 @@ func listKnown(s streams, known *catalog.Catalog, asJSON bool) int {
 			strings.Join(m.Weights, " "), roofline.Number(float64(m.Architecture.MaxContext)), strings.Join(m.Repositories[:min(1, len(m.Repositories))], ""))
 	}
 	fmt.Fprintln(w)
-	fmt.Fprintln(w, "TARGET\tGB\tGB/s\tdense TFLOP/s\tlink GB/s")
+	fmt.Fprintln(w, "TARGET\tGB\tGB/s\tdense TFLOP/s\tlink GB/s\tname\tas its tool calls it")
 	for _, id := range devices(known) {
 		t := known.Targets[id]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", id, t.MemoryGB, t.BandwidthGBs, peaks(t), orDash(string(t.LinkGBs)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", id, t.MemoryGB, t.BandwidthGBs, peaks(t), orDash(string(t.LinkGBs)), t.Name, t.Device)
 	}
 	w.Flush()
-	fmt.Fprintln(s.out, "\n--model takes the name and every Hugging Face id of a model too. DEVICE-xN is N of a\ndevice. Bandwidth is in 10⁹ bytes a second, a link's in one direction.")
+	fmt.Fprintln(s.out, "\n--model takes the name and every Hugging Face id of a model too, --target the name of a\ndevice and what its own tool calls it. DEVICE-xN is N of a device. Bandwidth is in 10⁹\nbytes a second, a link's in one direction.")
 	return exitOK
 }
 

@@ -12,12 +12,12 @@ import (
 // print answers a person: the sentence, the figures, how they come about.
 func (call *ceilingCall) print(w io.Writer, a roofline.Answer) {
 	q := call.query.Filled()
-	fmt.Fprintln(w, sentence(q, a))
+	fmt.Fprintln(w, plain(sentence(q, a)))
 	fmt.Fprintln(w)
 	printTimes(w, q, a)
 	call.work().print(w, q)
 	say := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(w, "%-12s %s\n", name, plain(fmt.Sprintf(format, args...)))
 	}
 	if a.Formula != "" {
 		say("Decode", "%s", a.Formula)

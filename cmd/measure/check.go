@@ -77,7 +77,7 @@ func check(_ context.Context, args []string, s streams) int {
 		b, err := loadReport(name)
 		if err != nil {
 			f.Error = err.Error()
-			fmt.Fprintf(s.err, "measure check: %v\n", err)
+			complain(s, "check", exitFailed, []string{f.Error})
 			code = exitFailed
 			files = append(files, f)
 			continue
@@ -93,7 +93,7 @@ func check(_ context.Context, args []string, s streams) int {
 		if len(f.Rows) == 0 {
 			code = exitFailed
 			for _, p := range b.Problems {
-				fmt.Fprintf(s.err, "measure check: %s: %s\n", name, p)
+				complain(s, "check", exitFailed, []string{name + ": " + p})
 			}
 		}
 		files = append(files, f)
@@ -145,7 +145,7 @@ func (f *checkedFile) print(s streams) {
 		if i > 0 {
 			fmt.Fprintln(s.out)
 		}
-		fmt.Fprintf(s.out, "%s row %d %s %s: %s\n", filepath.Base(f.File), i, printable(r.ID), r.Load, r.Verdict)
+		fmt.Fprintf(s.out, "%s row %d %s %s: %s\n", plain(filepath.Base(f.File)), i, printable(r.ID), printable(r.Load), r.Verdict)
 		for _, g := range r.Gates {
 			text := printable(g.head)
 			if g.Mend != "" {

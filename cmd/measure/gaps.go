@@ -60,7 +60,7 @@ func gaps(_ context.Context, args []string, s streams) int {
 	if model != "" {
 		m, id := known.ModelByName(model)
 		if m == nil {
-			return complain(s, "gaps", exitUsage, []string{"--model " + noName(model, sortedKeys(known.Models)) + "; measure ceiling --list prints every model"})
+			return complain(s, "gaps", exitUsage, []string{"--model " + noName(model, modelNames(known)) + "; measure ceiling --list prints every model"})
 		}
 		list = slices.DeleteFunc(list, func(g tradeoff.Gap) bool { return g.Model != id })
 	}

@@ -49,15 +49,15 @@ const mostNear = 5
 
 // noRecipe says which recipes are like one that there is not.
 func noRecipe(known *catalog.Catalog, recipe string) string {
-	return "no recipe " + recipe + "; there are, " + nearRecipes(recipe, sortedKeys(known.Recipes))
+	return "no recipe " + plain(recipe) + "; there are, " + nearRecipes(recipe, sortedKeys(known.Recipes))
 }
 
 // nearRecipes are those of there that are like one that there is not.
 func nearRecipes(recipe string, there []string) string {
 	nearestFirst(recipe, there)
-	text := "nearest first:\n  " + strings.Join(there[:min(mostNear, len(there))], "\n  ")
+	text := "nearest first:" + below + strings.Join(there[:min(mostNear, len(there))], below)
 	if more := len(there) - mostNear; more > 0 {
-		text += fmt.Sprintf("\n  and %d more; measure launch --list prints all", more)
+		text += fmt.Sprintf("%sand %d more; measure launch --list prints all", below, more)
 	}
 	return text
 }

@@ -58,9 +58,7 @@ func publish(_ context.Context, args []string, s streams) int {
 	if err := p.write(); err != nil {
 		return complain(s, "publish", exitFailed, []string{err.Error() + "; nothing was published"})
 	}
-	for _, text := range p.leftOut {
-		fmt.Fprintln(s.err, "measure publish: "+text)
-	}
+	complain(s, "publish", exitOK, p.leftOut)
 	for _, r := range p.reports {
 		fmt.Fprintf(s.out, "%s: %s published\n", path.Join(rowsDir, r.place), countOf(r.rows, "row"))
 	}
