@@ -89,3 +89,24 @@ func TestCeilingSaysNothingForATerminal(t *testing.T) {
 		}
 	}
 }
+
+// The other verbs that read files of others likewise.
+func TestVerbsSayNothingForATerminal(t *testing.T) {
+	folder := t.TempDir()
+	report := filepath.Join(folder, hostile+".json")
+	if err := os.WriteFile(report, []byte(`{"schema": "`+strings.Repeat("\x1b[2J", 4)+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"check", report}, {"check", report, "--json"}, {"check", filepath.Join(folder, hostile)}, {"publish", report, "--root", folder}, {"publish", hostile},
+		{"launch", hostile}, {"launch", "--root", hostile}, {"gaps", "--model", hostile}, {"gaps", hostile}, {hostile},
+	} {
+		var out, said bytes.Buffer
+		if code := run(context.Background(), args, nil, &out, &said); code == exitOK {
+			t.Errorf("%q passes", args)
+		}
+		if text := out.String() + said.String(); strings.IndexFunc(text, misleads) >= 0 {
+			t.Errorf("%q: %q", args, text)
+		}
+	}
+}
