@@ -204,7 +204,7 @@ func TestImpossibleEvidence(t *testing.T) {
 		"device 0 was read 9,000 s after the row's zero":              func(m *made) { m.evidence[1].Devices[3].At = 9_000_000_000 },
 		"the server's metrics was read −900 s after":                  func(m *made) { m.evidence[1].Metrics[0].At = -900_000_000 },
 		"capture.drops of repeat 1 is -4":                             func(m *made) { m.evidence[1].Capture[1].Drops = -4 },
-		"µs of CPU in 1000 µs on 16 cores":                            func(m *made) { k := &m.evidence[1].Capture[1]; k.Wall, k.CPU = 1000, 17_000 },
+		"µs of CPU in 1000000 µs on 16 cores":                         func(m *made) { k := &m.evidence[1].Capture[1]; k.Wall, k.CPU = 1_000_000, 17_100_000 },
 		"tool.command is empty":                                       func(m *made) { m.report.Tool.Command = nil },
 		"--cells 1024:8, and the row is of 128:32":                    func(m *made) { m.report.Tool.Command = []string{"measure", "bench", "--cells", "1024:8"} },
 		"--concurrency 1,16, and the row is of 4":                     func(m *made) { m.report.Tool.Command = []string{"measure", "bench", "--concurrency=1,16"} },
