@@ -11,7 +11,8 @@ export function command({ modelID, targetID, weights, kv, layout: [tp, pp, dp, e
   ];
   const layout: [string, number, number][] = [["tp", tp, 1], ["pp", pp, 1], ["dp", dp, 1], ["ep", ep, 0]];
   if (devices > 1) words.push(...layout.flatMap(([name, n, least]) => (n > least || name === "tp" ? [`--${name} ${n}`] : [])));
-  for (const name of ["batch", "context", "isl", "osl", "concurrency", "cached", "chunk", "gamma", "acceptance"]) {
+  const load = (numbers["isl"] ?? 0) > 0 ? ["isl", "osl", "concurrency", "cached", "chunk"] : []; // without a prompt measure takes none of it
+  for (const name of ["batch", "context", ...load, "gamma", "acceptance"]) {
     const n = numbers[name] ?? 0;
     if (n > 0) words.push(`--${name} ${n}`);
   }
