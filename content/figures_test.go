@@ -292,7 +292,9 @@ var figures = map[string]map[string]func(x *example) float64{
 		"s": func(x *example) float64 {
 			return float64(*x.with(func(q *roofline.Query) { q.Context = q.ISL }).MaxConcurrency)
 		},
-		"u": func(x *example) float64 { return (x.seenAlone(false) - 10*x.seenAlone(true)/62) / x.kind(roofline.KindKV) / 52 },
+		"u": func(x *example) float64 {
+			return (x.seenAlone(false) - 10*x.seenAlone(true)/62) / x.kind(roofline.KindKV) / 52
+		},
 		"i": func(x *example) float64 { return x.seenAlone(true) / x.kind(roofline.KindKV) / 62 },
 		"y": func(x *example) float64 { return x.seenAlone(false) },
 		"m": func(x *example) float64 {
