@@ -20,12 +20,13 @@ const (
 )
 
 const (
-	left, right, top, bottom = 54, 16, 26, 38 // left holds 10,000
+	left, right, top, bottom = 54, 16, 32, 38 // left holds 10,000
 	decadePx                 = 130            // at most, so that the wide drawing stays low
 	spareDecades             = 1              // at most, to the right of what is drawn
 	tickPx                   = 7.7            // of one digit of 12 px, at most
 	labelPx                  = 7.5            // of one character of 12 px, bold, at most
 	linePx                   = 15             // between two lines of labels, at least
+	apartPx                  = 11             // and, beyond the edge of one, to the next beside it
 	mostDecades              = 60             // of both axes together; no device has them
 )
 
@@ -143,16 +144,18 @@ func Draw(query []float64, width int, label, compute string, rows []Row) string 
 		return ""
 	}
 	f := newFrame(width, span.low.Intensity*0.8, span.high.Intensity*2, span.low.Rate*0.8, span.high.Rate*1.6)
-	d := &drawing{frame: f}
+	d := &drawing{frame: f, room: width / 100}
 	d.open(width, label)
 	d.axes()
 	d.roofs(query, ridge)
 	for _, m := range marks {
 		d.put(`<circle cx="%" cy="%" r="3.2" fill="var(--rest)"`+edged, f.x(m.Intensity), f.y(m.Rate))
+		d.keepClear(m)
 	}
 	d.write("<g>")
 	for i, r := range rows {
 		d.row(i, r)
+		d.keepClear(r.Place)
 	}
 	d.write("</g>")
 	apart := later.ok() && out[roofline.OutDecodeStepExpectedMS] > out[roofline.OutDecodeStepHardMS]*1.005
@@ -160,6 +163,7 @@ func Draw(query []float64, width int, label, compute string, rows []Row) string 
 	if apart {
 		lx, ly := f.x(later.Intensity), f.y(later.Rate)
 		d.put(`<path d="M% %L% %" fill="none" stroke="var(--c1)" stroke-dasharray="3 2"/>`, x, y, lx, ly)
+		d.keep((x+lx)/2, (y+ly)/2, (x-lx)/2+2, (ly-y)/2)
 		d.put(`<circle class="expected" cx="%" cy="%" r="4.5" fill="var(--bg)" stroke="var(--c1)" stroke-width="1.6"/>`, lx, ly)
 	}
 	if prompt.ok() {
@@ -173,9 +177,7 @@ func Draw(query []float64, width int, label, compute string, rows []Row) string 
 	d.keepClear(prompt)
 	d.roofNames(query, ridge, compute)
 	d.name("batch "+roofline.Number(query[roofline.SlotBatch]), here, -1)
-	if prompt.ok() {
-		d.name("prefill", prompt, 1)
-	}
+	d.name("prefill", prompt, 1)
 	if apart {
 		d.name("expected", later, -1)
 	}
@@ -199,7 +201,7 @@ func (e *extent) take(p Place) {
 type frame struct {
 	x0, x1, y0, y1 float64
 	decade         float64 // px
-	height         float64
+	height, end    float64 // end is the right end of the axis, in px
 }
 
 func newFrame(width int, x0, x1, y0, y1 float64) frame {
@@ -209,6 +211,7 @@ func newFrame(width int, x0, x1, y0, y1 float64) frame {
 		f.x1 = x0 * math.Exp(min(room, decades+spareDecades)*math.Ln10)
 	}
 	f.height = top + bottom + math.Log10(y1/y0)*f.decade
+	f.end = f.x(f.x1)
 	return f
 }
 
@@ -218,8 +221,6 @@ func (f *frame) x(v float64) float64 { return left + math.Log10(v/f.x0)*f.decade
 //go:noinline
 func (f *frame) y(v float64) float64 { return f.height - bottom - math.Log10(v/f.y0)*f.decade }
 
-func (f *frame) end() float64 { return f.x(f.x1) }
-
 // What is called for each coordinate or piece of text is kept from being copied to each
 // place: in the module that is a seventh of the drawing's size.
 
@@ -228,9 +229,13 @@ type drawing struct {
 	frame
 	text  []byte
 	taken []box
+	room  int // for so many labels more
+
+	level, slope float64 // of the hard roof: y of its flat part, and x + y along its slope
+	plain        float64 // the lower peak, where it is drawn
 }
 
-// box is what a label covers, in px.
+// box is what a label, a mark or a piece of a line covers, in px.
 type box struct{ x0, y0, x1, y1 float64 }
 
 //go:noinline
@@ -272,7 +277,7 @@ func decades(from, to float64) (first, last float64) {
 
 // axes draws grid lines and numbers at whole decades, and the axes' names at their ends.
 func (d *drawing) axes() {
-	floor, end := d.height-bottom, d.end()
+	floor, end := d.height-bottom, d.end
 	for e, last := decades(d.y0, d.y1); e <= last; e++ {
 		y := d.y(pow10(e))
 		d.put(`<path d="M% %H%" stroke="var(--grid)"/>`, left, y, end)
@@ -313,19 +318,23 @@ func (d *drawing) roofs(query []float64, ridge Place) {
 		top = Place{last, bandwidth * last}
 	}
 	d.put(`<path class="hard" fill="none" stroke="var(--ink)" stroke-width="2.5" d="M% %L% %`, d.x(start.Intensity), d.y(start.Rate), d.x(top.Intensity), d.y(top.Rate))
+	d.level = d.y(top.Rate)
+	d.slope = d.x(top.Intensity) + d.level
 	if ridge.ok() {
-		d.put("H%", d.end())
+		d.put("H%", d.end)
 	}
 	d.write(`"/>`)
 	if plain := query[roofline.SlotPeakPlain]; d.lower(plain, ridge) {
-		d.put(`<path d="M% %H%" fill="none" stroke="var(--edge)" stroke-width="1.3"/>`, d.x(plain/bandwidth), d.y(plain), d.end())
+		d.plain = plain
+		d.put(`<path d="M% %H%" fill="none" stroke="var(--edge)" stroke-width="1.3"/>`, d.x(plain/bandwidth), d.y(plain), d.end)
+		d.keep(d.end, d.y(plain), d.end-d.x(plain/bandwidth), 2)
 	}
 }
 
 // lower says whether a second peak stands far enough below the first to be named apart.
 func (d *drawing) lower(plain float64, ridge Place) bool {
 	name := lettersPx("1,000 TFLOP/s in 16 bits") + 16
-	return ridge.ok() && plain < ridge.Rate && d.y(plain)-d.y(ridge.Rate) >= 2*linePx && d.end()-d.x(ridge.Intensity) > name
+	return ridge.ok() && plain < ridge.Rate && d.y(plain)-d.y(ridge.Rate) >= 2*linePx && d.end-d.x(ridge.Intensity) > name
 }
 
 // row draws a measured row as a square.
@@ -344,41 +353,37 @@ func (d *drawing) row(i int, r Row) {
 		float64(i), r.Kind, d.x(r.Intensity), d.y(r.Rate), -half, -half, 2*half, 2*half, -2*half)
 }
 
-// roofNames name the ridge and the roofs, each where it is clear of the others: the
+// roofNames name the ridge and the roofs, each where it is clear of all else: the
 // arithmetic roof's above its right end, the ridge's and the memory roof's left of the
 // slope.
 func (d *drawing) roofNames(query []float64, ridge Place, compute string) {
 	bandwidth := query[roofline.SlotBandwidth]
-	slope := figure(bandwidth/1e9, " GB/s")
-	if !ridge.ok() {
-		mid := math.Sqrt(max(d.x0, d.y0/bandwidth) * min(d.x1, d.y1/bandwidth))
-		d.label(slope, d.x(mid)-lettersPx(slope)-8, d.y(mid*bandwidth)-6)
-		return
-	}
-	kx, ky := d.x(ridge.Intensity), d.y(ridge.Rate)
-	peak := figure(math.Round(ridge.Rate/1e12), " TFLOP/s")
-	d.taken = append(d.taken, box{d.end() - lettersPx(peak) - 5*labelPx, ky - 20, d.end(), ky - 6}) // with room for a type
-	d.put(`<text class="peak" x="%" y="%" text-anchor="end"`+strong+`>`, d.end(), ky-8)
-	if compute != "" {
-		d.write(compute)
-		d.write(" ")
-	}
-	d.write(peak + "</text>")
-	if plain := query[roofline.SlotPeakPlain]; d.lower(plain, ridge) {
-		name := figure(math.Round(plain/1e12), " TFLOP/s in 16 bits")
-		if x, y := d.end()-lettersPx(name), d.y(plain); !d.label(name, x, y-5) {
-			d.label(name, x, y+15)
+	last := min(d.x1, d.y1/bandwidth)
+	if ridge.ok() {
+		last = ridge.Intensity
+		kx, ky := d.x(ridge.Intensity), d.y(ridge.Rate)
+		peak := figure(math.Round(ridge.Rate/1e12), " TFLOP/s")
+		d.taken = append(d.taken, box{d.end - lettersPx(peak) - 5*labelPx - apartPx, ky - 23, d.end, ky - 9}) // with room for a type
+		d.room--
+		d.put(`<text class="peak" x="%" y="%" text-anchor="end"`+strong+`>`, d.end, ky-11)
+		if compute != "" {
+			d.write(compute)
+			d.write(" ")
+		}
+		d.write(peak + "</text>")
+		knee := figure(math.Round(ridge.Intensity), " FLOP/B")
+		if !d.label(knee, -1, kx-12, ky-11) {
+			d.label(knee, -1, kx-24, ky+6)
+		}
+		if d.plain > 0 {
+			name := figure(math.Round(d.plain/1e12), " TFLOP/s in 16 bits")
+			if y := d.y(d.plain); !d.label(name, -1, d.end, y-5) {
+				d.label(name, -1, d.end, y+15)
+			}
 		}
 	}
-	if knee := figure(math.Round(ridge.Intensity), " FLOP/B"); kx-lettersPx(knee)-10 >= left { // above the slope nothing else stands
-		d.label(knee, kx-lettersPx(knee)-10, ky+6)
-	}
-	if kx-left > lettersPx(slope)+60 {
-		mid := math.Sqrt(max(d.x0, d.y0/bandwidth) * ridge.Intensity)
-		if x := d.x(mid) - lettersPx(slope) - 8; x >= left {
-			d.label(slope, x, d.y(mid*bandwidth)-6)
-		}
-	}
+	mid := math.Sqrt(max(d.x0, d.y0/bandwidth) * last)
+	d.label(figure(bandwidth/1e9, " GB/s"), -1, d.x(mid)-12, d.y(mid*bandwidth)-8)
 }
 
 // figure is a number with its unit.
@@ -391,23 +396,23 @@ func lettersPx(s string) float64 { return labelPx * float64(len(s)) }
 // keepClear lets no name lie over a mark.
 //
 //go:noinline
-func (d *drawing) keepClear(p Place) {
-	x, y := d.x(p.Intensity), d.y(p.Rate)
-	d.taken = append(d.taken, box{x - 6, y - 6, x + 6, y + 5})
+func (d *drawing) keepClear(p Place) { d.keep(d.x(p.Intensity), d.y(p.Rate), 6, 6) }
+
+//go:noinline
+func (d *drawing) keep(x, y, w, h float64) {
+	d.taken = append(d.taken, box{x - w, y - h, x + w, y + h})
 }
 
-// name writes a mark's name beside it, where no other name stands; a name without such a
-// place is left out, since the table below has it too. Side is where it stands best: −1
-// left and above, where the slope leaves room, or 1 right and below.
+// roof is y of the hard roof at x.
+func (d *drawing) roof(x float64) float64 { return max(d.level, d.slope-x) }
+
+// name writes a mark's name beside it, where nothing else stands; a name without such a
+// place is left out, since the key and the table below have it too. Side is where it
+// stands best: −1 left and above, where the slope leaves room, or 1 right and below.
 func (d *drawing) name(s string, p Place, side float64) {
-	w := lettersPx(s)
 	for range 2 {
 		for _, down := range [3]float64{6, 12, -1} {
-			x, y := d.x(p.Intensity)+10, d.y(p.Rate)+5+side*down
-			if side < 0 {
-				x -= w + 20
-			}
-			if x >= left && x+w <= d.end() && y <= d.height-bottom-4 && d.label(s, x, y) {
+			if d.label(s, side, d.x(p.Intensity)+10*side, d.y(p.Rate)+5+side*down) {
 				return
 			}
 		}
@@ -415,14 +420,26 @@ func (d *drawing) name(s string, p Place, side float64) {
 	}
 }
 
-// label writes a direct label in ink with a halo, unless another stands there.
-func (d *drawing) label(s string, x, y float64) bool {
-	b := box{x - 4, y - 12, x + lettersPx(s) + 4, y + 3}
+// label writes a direct label in ink with a halo that begins at x, or with side −1 ends
+// there, unless something else stands there or enough is labelled.
+func (d *drawing) label(s string, side, x, y float64) bool {
+	w := lettersPx(s)
+	if side < 0 {
+		x -= w
+	}
+	b := box{x - 4, y - 12, x + w + 4, y + 3}
+	if d.room == 0 || !(x >= left && x+w <= d.end && y <= d.height-bottom-4) || // NaN, too, has no place
+		d.roof(b.x1)-2 < b.y1 && b.y0 < d.roof(b.x0)+2 { // the roof falls to the left
+		return false
+	}
 	for _, t := range d.taken {
 		if b.x0 < t.x1 && t.x0 < b.x1 && b.y0 < t.y1 && t.y0 < b.y1 {
 			return false
 		}
 	}
+	d.room--
+	b.x0 -= apartPx
+	b.x1 += apartPx
 	d.taken = append(d.taken, b)
 	d.put(`<text x="%" y="%" paint-order="stroke" stroke="var(--bg)" stroke-width="4" stroke-linejoin="round"`+strong+`>`, x, y)
 	d.write(s + "</text>")

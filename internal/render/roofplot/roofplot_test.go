@@ -218,60 +218,129 @@ func TestWithoutAPeakMemoryAloneBounds(t *testing.T) {
 	}
 }
 
-// Whatever is asked of any model on any device, no two labels touch, and none leaves the
-// drawing.
-func TestLabelsNeverTouch(t *testing.T) {
+// Whatever is asked of any model on any device, labels stand 15 px apart at least, lie on no
+// line and no mark, and never leave the drawing; a narrow one has two at most.
+func TestLabelsStandClear(t *testing.T) {
 	c, problems := catalog.Load(data.FS)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	label := regexp.MustCompile(`<text ([^>]*font-weight="600"[^>]*)>([^<]*)<`)
-	attribute := func(tag, name string) string {
-		_, value, _ := strings.Cut(" "+tag, " "+name+`="`)
-		value, _, _ = strings.Cut(value, `"`)
-		return value
-	}
 	drawn := 0
+	try := func(q roofline.Query, compute string) {
+		for _, width := range []int{Narrow, Wide} {
+			in := roofline.Pack(q)
+			out := roofline.CeilingPacked(in)
+			here := Decode(in, out, 1.5*out[roofline.OutDecodeStepHardMS])
+			rows := []Row{{here, RowAlike}, {Place{here.Intensity * 3, here.Rate * 1.4}, RowOther}}
+			svg := Draw(in, width, "", compute, rows)
+			if svg == "" {
+				continue
+			}
+			drawn++
+			for _, problem := range crossed(t, svg, width) {
+				t.Errorf("%s on %s, batch %d, tp %d, dp %d, %d px: %s", q.Model.Name, q.Target.Name, q.Batch, q.TP, q.DP, width, problem)
+			}
+		}
+	}
 	for _, m := range c.Models {
 		for _, on := range c.Targets {
 			for i, batch := range []int64{1, 48, 3000} {
-				in := roofline.Pack(roofline.Query{Model: m, Target: on, Batch: batch, Context: min(4096, m.Architecture.MaxContext), ISL: []int64{0, 512, 1024}[i], TP: 1})
-				for _, width := range []int{Narrow, Wide} {
-					svg := Draw(in, width, "", on.ComputeType(m.Weights[0]), nil)
-					if svg == "" {
-						continue
-					}
-					drawn++
-					type box struct {
-						x0, x1, y float64
-						text      string
-					}
-					var boxes []box
-					for _, l := range label.FindAllStringSubmatch(svg, -1) {
-						x := number(t, attribute(l[1], "x"))
-						b := box{x, x, number(t, attribute(l[1], "y")), l[2]}
-						if wide := 7.2 * float64(len([]rune(l[2]))); attribute(l[1], "text-anchor") == "end" {
-							b.x0 -= wide
-						} else {
-							b.x1 += wide
-						}
-						boxes = append(boxes, b)
-					}
-					for i, a := range boxes {
-						if a.x0 < -1 || a.x1 > float64(width)+1 {
-							t.Errorf("%s on %s, batch %d, %d px: %q spans %.0f to %.0f", m.Name, on.Name, batch, width, a.text, a.x0, a.x1)
-						}
-						for _, b := range boxes[i+1:] {
-							if a.x0 < b.x1 && b.x0 < a.x1 && math.Abs(a.y-b.y) < 11 {
-								t.Errorf("%s on %s, batch %d, %d px: %q at %.0f, %.0f touches %q at %.0f, %.0f", m.Name, on.Name, batch, width, a.text, a.x0, a.y, b.text, b.x0, b.y)
-							}
-						}
-					}
-				}
+				try(roofline.Query{Model: m, Target: on, Batch: batch, Context: min(4096, m.Architecture.MaxContext), ISL: []int64{0, 512, 1024}[i], TP: 1}, on.ComputeType(m.Weights[0]))
 			}
+			try(roofline.Query{Model: m, Target: on, Batch: 64, Context: 1024, ISL: 1024, TP: 8}, on.ComputeType(m.Weights[0]))
+			try(roofline.Query{Model: m, Target: on, Batch: 512, Context: 1024, ISL: 1024, TP: 1, DP: 16, EP: 16}, on.ComputeType(m.Weights[0]))
 		}
 	}
 	if drawn < 100 {
 		t.Errorf("only %d plots were drawn", drawn)
 	}
+}
+
+// area is a rectangle in px.
+type area struct {
+	x0, y0, x1, y1 float64
+	what           string
+}
+
+func (a area) meets(b area) bool { return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1 }
+
+// crossed says what is wrong with a drawing's labels.
+func crossed(t *testing.T, svg string, width int) (problems []string) {
+	t.Helper()
+	all := elements(t, svg)
+	var things []area // marks, and short pieces of lines
+	line := func(x0, y0, x1, y1 float64, what string) {
+		for i := range 161 {
+			x, y := x0+(x1-x0)*float64(i)/160, y0+(y1-y0)*float64(i)/160
+			things = append(things, area{x - 1, y - 1, x + 1, y + 1, what})
+		}
+	}
+	for _, m := range all["circle"] {
+		x, y, r := number(t, m["cx"]), number(t, m["cy"]), number(t, m["r"])
+		things = append(things, area{x - r, y - r, x + r, y + r, "the " + m["class"] + " mark"})
+	}
+	coordinates := regexp.MustCompile(`-?[0-9.]+`)
+	for _, p := range all["path"] {
+		var at []float64
+		for _, v := range coordinates.FindAllString(p["d"], -1) {
+			at = append(at, number(t, v))
+		}
+		switch {
+		case p["class"] == "hard":
+			line(at[0], at[1], at[2], at[3], "memory's roof")
+			if len(at) == 5 {
+				line(at[2], at[3], at[4], at[3], "the arithmetic roof")
+			}
+		case p["class"] == "prefill":
+			things = append(things, area{at[0] - 5, at[1], at[0] + 5, at[3], "the prompt's mark"})
+		case p["stroke-dasharray"] != "":
+			line(at[0], at[1], at[2], at[3], "the expected line")
+		case p["stroke"] == "var(--edge)" && p["stroke-width"] != "":
+			line(at[0], at[1], at[2], at[1], "the lower peak")
+		case p["data-row"] != "":
+			of := coordinates.FindAllString(p["transform"], -1)
+			x, y := number(t, of[0]), number(t, of[1])
+			things = append(things, area{x - 4, y - 4, x + 4, y + 4, "a row's mark"})
+		}
+	}
+	var labels []area
+	for _, l := range regexp.MustCompile(`<text ([^>]*font-weight="600"[^>]*)>([^<]*)<`).FindAllStringSubmatch(svg, -1) {
+		attribute := func(name string) string {
+			_, value, _ := strings.Cut(" "+l[1], " "+name+`="`)
+			value, _, _ = strings.Cut(value, `"`)
+			return value
+		}
+		x, y, w := number(t, attribute("x")), number(t, attribute("y")), 7.2*float64(len([]rune(l[2])))
+		if attribute("text-anchor") == "end" {
+			x -= w
+		}
+		if x < -1 || x+w > float64(width)+1 {
+			problems = append(problems, strconv.Quote(l[2])+" leaves the drawing")
+		}
+		name := area{x, y - 9, x + w, y + 2, strconv.Quote(l[2])}
+		if attribute("class") != "peak" && attribute("paint-order") == "" {
+			things = append(things, name) // of an axis
+		} else {
+			labels = append(labels, name)
+		}
+	}
+	if width == Narrow && len(labels) > 2 {
+		problems = append(problems, strconv.Itoa(len(labels))+" labels on a narrow plot")
+	}
+	for i, a := range labels {
+		for _, b := range labels[i+1:] {
+			if wide := (area{a.x0 - 14, a.y0, a.x1 + 14, a.y1, ""}); wide.meets(b) {
+				problems = append(problems, a.what+" stands too near to "+b.what)
+			}
+		}
+		halo := area{a.x0 - 1, a.y0 - 1, a.x1 + 1, a.y1 + 1, ""}
+		said := ""
+		for _, o := range things {
+			if halo.meets(o) && said != o.what {
+				said = o.what
+				problems = append(problems, a.what+" lies on "+o.what)
+			}
+		}
+	}
+	return problems
 }
