@@ -293,6 +293,10 @@ func TestCalculatorWithoutScript(t *testing.T) {
 	if eval[bool](still, `document.getElementById("model").checkVisibility()`) {
 		t.Error("without JavaScript a form is shown that does nothing")
 	}
+	still.show(1280, "light")
+	if width := eval[float64](still, `document.querySelector("#ceiling-answer").parentElement.clientWidth / document.querySelector(".calculator").clientWidth`); width < 1 {
+		t.Errorf("without the form what is said takes %.2f of the width", width)
+	}
 	p := newTab(t, s.origin)
 	p.visit(s.url(calculatorPage))
 	p.answered()
@@ -346,6 +350,16 @@ func TestCalculatorAddress(t *testing.T) {
 	if tp := p.value("tp"); tp != "2" {
 		t.Errorf("the rest of the address was dropped too: tp is %s", tp)
 	}
+	p.visit(s.url(calculatorPage) + "?acceptance=1.5&batch=0&context=1,024")
+	wrong := p.calculator()
+	for _, want := range []string{"Acceptance: at most 1. What the address says there was left out.", "Batch: at least 1. What the address says there was left out."} {
+		if !strings.Contains(wrong.Note, want) {
+			t.Errorf("for a batch of 0 and an acceptance of 1.5 in the address the page says %q", wrong.Note)
+		}
+	}
+	if len(wrong.Problems) > 0 || !strings.Contains(plain(wrong.Answer), "over 32 sequences of 1,024 tokens") {
+		t.Errorf("the rest of the address is not answered: %q, %s", wrong.Problems, wrong.Answer)
+	}
 	p.visit(s.url(calculatorPage) + "?model=foo&tp=4&gpu=h100&context=1")
 	known := p.calculator()
 	if known.Note != "Model foo is not known and was left out. “gpu” is not known and was left out." {
@@ -397,6 +411,11 @@ func TestCalculatorRefuses(t *testing.T) {
 		t.Errorf("for an acceptance of 1.5 the page says %q", got)
 	}
 	p.paste("gamma", "0")
+	p.paste("acceptance", "0,8")
+	if got := p.calculator().Problems; !slices.Equal(got, []string{"Acceptance: “0,8” is not a number above 0; write a chance of at most 1, such as 0.8"}) {
+		t.Errorf("for an acceptance of 0,8 with nothing drafted the page says %q", got)
+	}
+	p.paste("acceptance", "0.8")
 	if got := p.options("dp"); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("a model without experts is offered dp %q", got)
 	}
@@ -481,7 +500,7 @@ func TestCalculatorOnEveryDevice(t *testing.T) {
 		}
 		q := roofline.Query{Model: c.Models[p.value("model")], WeightDtype: p.value("weights"), KVDtype: p.value("kv"), Batch: batch, Context: context}
 		rows := eval[map[string][]*float64](p, `Object.fromEntries([...document.querySelectorAll("#everywhere tbody tr")].map(tr =>
-			[tr.dataset.device, [...tr.cells].slice(1, 6).map(c => c.dataset.value === undefined ? null : Number(c.dataset.value))]))`)
+			[tr.dataset.device, [...tr.cells].slice(1, 6).map(c => c.dataset.value ? Number(c.dataset.value) : null)]))`)
 		if len(rows) < 20 {
 			t.Fatalf("the table has %d devices", len(rows))
 		}
@@ -503,7 +522,7 @@ func TestCalculatorOnEveryDevice(t *testing.T) {
 				}
 				devices := float64(n)
 				want[0] = &devices
-				if hard := out[roofline.OutDecodeTokPerSecHard]; !math.IsNaN(hard) {
+				if hard := out[roofline.OutDecodeTokPerSecHard]; !math.IsNaN(hard) && !math.IsNaN(out[roofline.OutComputeMS]) { // without a peak it is no figure to sort by
 					each, one, expected := hard/float64(batch), hard/devices, out[roofline.OutDecodeTokPerSecExpected]
 					want = []*float64{&devices, &each, &hard, &expected, &one}
 				}
@@ -743,6 +762,9 @@ func TestCalculatorByKeyboard(t *testing.T) {
 	if on := eval[string](p, `document.activeElement.textContent`); on != "H100 SXM" {
 		t.Errorf("choosing a device moved the focus to %q", on)
 	}
+	if !eval[bool](p, `(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector("#ceiling-answer").getBoundingClientRect())`) {
+		t.Error("choosing a device leaves its answer out of sight")
+	}
 	for _, f := range append(p.axe(), p.noted()...) {
 		t.Error(f)
 	}
@@ -767,5 +789,178 @@ func TestCalculatorWithoutItsData(t *testing.T) {
 	}
 	if !strings.Contains(plain(page.Answer), "Llama 3.1 8B on H200 SXM") {
 		t.Errorf("without its data the built answer is gone: %s", page.Answer)
+	}
+}
+
+// Where nobody publishes what a figure needs, the page says so first, names nothing else,
+// sorts by no such figure, and gives a reason in place of a drawing.
+func TestCalculatorSaysWhatIsNotPublished(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.show(1280, "light")
+	p.visit(s.url(calculatorPage) + "?model=llama-3.1-8b&target=m2-ultra&batch=4096&context=16")
+	if got := p.calculator().Answer; !strings.HasPrefix(plain(got), "No dense peak of M2 Ultra is published for these types: memory alone bounds this. ") {
+		t.Errorf("of a device without peaks the page says %q", got)
+	}
+	binds := eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#everywhere tbody tr")].map(tr => [tr.dataset.device, tr.cells[6].textContent]))`)
+	if !strings.Contains(binds["m2-ultra"], "No dense peak") || binds["h100-sxm"] != "memory" && binds["h100-sxm"] != "compute" {
+		t.Errorf("in the table M2 Ultra is bound by %q and H100 SXM by %q", binds["m2-ultra"], binds["h100-sxm"])
+	}
+	eval[chromedp.Void](p, `document.querySelectorAll("#everywhere thead button")[2].click()`)
+	if last := eval[[]string](p, `[...document.querySelectorAll("#everywhere tbody tr")].slice(-3).map(tr => tr.dataset.device).sort()`); !slices.Contains(last, "m2-ultra") {
+		t.Errorf("sorted by its rate the table ends with %q", last)
+	}
+	p.visit(s.url(calculatorPage) + "?model=mixtral-8x7b&target=m2-ultra&weights=fp8&tp=8")
+	got := p.calculator()
+	if !strings.HasSuffix(got.Answer, " needs what is not published: link bandwidth.") {
+		t.Errorf("without a link the page says %q", got.Answer)
+	}
+	if none := eval[string](p, `document.querySelector(".plot-keys").checkVisibility() ? "" : document.querySelector("#plot-none").innerText`); none != "Nothing to draw: the step has no ceiling without link bandwidth." {
+		t.Errorf("where nothing is drawn the page says %q", none)
+	}
+	p.choose("tp", "1")
+	p.answered()
+	if !eval[bool](p, `document.querySelector(".plot-keys").checkVisibility() && !document.querySelector("#plot-none").checkVisibility()`) {
+		t.Error("the key of the next drawing is missing")
+	}
+	p.choose("target", "own")
+	for _, peak := range []string{"bf16", "fp8", "fp4", "int8"} {
+		p.paste(peak, "")
+	}
+	if got := p.calculator().Answer; !strings.HasPrefix(plain(got), "No dense peak of your device is given for these types: ") {
+		t.Errorf("of the reader's own device without peaks the page says %q", got)
+	}
+	for _, f := range append(p.axe(), p.noted()...) {
+		t.Error(f)
+	}
+}
+
+// What is expected stands where it differs from the hard figure, and nowhere else, nor are
+// experts spoken of where there are none. The row nearest to its roof is named.
+func TestCalculatorTellsExpectedWhereItDiffers(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	p.answered()
+	shown := func() string {
+		return eval[string](p, `["figures", "bytes", "flops"].map(id => document.getElementById(id).parentElement.querySelector("table").innerText).join("\n")`)
+	}
+	heads := func() bool {
+		return eval[bool](p, `document.querySelector("#everywhere thead th:nth-child(5)").checkVisibility()`)
+	}
+	if got := shown(); strings.Contains(got, "Expected") || strings.Contains(got, "xperts") || heads() {
+		t.Errorf("of a dense model the page says\n%s", got)
+	}
+	best := eval[string](p, `document.querySelector("#ceiling-best").innerText`)
+	most := eval[string](p, `[...document.querySelectorAll("#measured-rows tr")].map(tr => tr.cells[8].textContent).filter(t => !t.includes("↑")).sort((a, b) => parseFloat(b) - parseFloat(a))[0]`)
+	if !strings.HasPrefix(best, "Measured so far: at best "+most+" of its hard roof (") {
+		t.Errorf("the best row is at %s; the page says %q", most, best)
+	}
+	p.choose("model", "gpt-oss-120b")
+	p.answered()
+	if got := shown(); strings.Count(got, "Expected") < 3 || !strings.Contains(got, "routed experts are counted below") || !heads() {
+		t.Errorf("of a model with experts the page says\n%s", got)
+	}
+	if eval[bool](p, `document.querySelector("#ceiling-best").checkVisibility()`) {
+		t.Error("a row is named best of a model without rows")
+	}
+}
+
+// While a slider moves, sentence and figures follow at once; tables and address wait until
+// the browser has nothing better to do.
+func TestCalculatorWhileASliderMoves(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.show(360, "light")
+	p.visit(s.url(calculatorPage))
+	p.answered()
+	got := eval[struct{ Rate, Answer, Table, Search [2]string }](p, `(() => {
+		const look = () => [...["#step-rate", "#ceiling-answer", "#everywhere tbody"].map(q => document.querySelector(q).innerText), location.search];
+		const before = look();
+		const slider = document.getElementById("batch-slider");
+		slider.value = String(Number(slider.value) + 3);
+		slider.dispatchEvent(new Event("input", {bubbles: true}));
+		const [Rate, Answer, Table, Search] = look().map((now, i) => [before[i], now]);
+		return {Rate, Answer, Table, Search};
+	})()`)
+	if got.Rate[0] == got.Rate[1] || got.Answer[0] == got.Answer[1] || got.Table[0] != got.Table[1] || got.Search[0] != got.Search[1] {
+		t.Errorf("a slider's step made of the page, before and after:\n%q", got)
+	}
+	eval[chromedp.Void](p, `document.getElementById("batch-slider").dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.answered()
+	if after := eval[string](p, `document.querySelector("#everywhere tbody").innerText + location.search`); strings.HasPrefix(after, got.Table[0]) || !strings.HasSuffix(after, "&batch=96") {
+		t.Error("the table of every device or the address never follows")
+	}
+	if !eval[bool](p, `document.querySelector("#step-rate").getBoundingClientRect().top - document.querySelector("#batch-slider").getBoundingClientRect().top < 250`) {
+		t.Error("at 360 px the rate does not stand by the sliders")
+	}
+}
+
+// A shared link on a slow net: the page says what it works out in place of the worked
+// example, moves nothing when the answer comes, and says so when it cannot come.
+func TestCalculatorOnASlowNet(t *testing.T) {
+	s := theSite(t)
+	const asked = "?model=deepseek-v3&target=b200&tp=8"
+	for _, width := range []int{360, 768, 1280} {
+		let, fails := make(chan bool), false
+		server, origin := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.URL.Path, "/ceilings-") {
+				if fails = !<-let; fails {
+					http.NotFound(w, r)
+					return
+				}
+			}
+			s.handler().ServeHTTP(w, r)
+		}), base)
+		for _, comes := range []bool{true, false} {
+			p := newTab(t, origin)
+			p.show(width, "light")
+			do(p, chromedp.Navigate(origin+base+"roofline/"+asked))
+			said := eval[string](p, `new Promise(done => {
+				const line = document.getElementById("ceiling-answer");
+				const look = () => line.textContent.startsWith("Computing") && done(line.textContent);
+				new MutationObserver(look).observe(line, {childList: true});
+				look();
+			})`)
+			if plain(said) != "Computing DeepSeek V3 on 8× B200…" {
+				t.Errorf("%d px: meanwhile the page says %q", width, said)
+			}
+			let <- comes
+			page := p.calculator()
+			if !comes {
+				if !strings.HasPrefix(page.Note, "The question in the address was not answered: its data did not load (") || !strings.Contains(plain(page.Answer), "Llama 3.1 8B on H200 SXM") {
+					t.Errorf("%d px: without its data the page says %q and answers %q", width, page.Note, page.Answer)
+				}
+				continue
+			}
+			if !strings.Contains(plain(page.Answer), "DeepSeek V3 on 8× B200") {
+				t.Errorf("%d px: the answer is %q", width, page.Answer)
+			}
+			shift := eval[float64](p, `new Promise(done => {
+				let sum = 0;
+				new PerformanceObserver(list => list.getEntries().forEach(e => sum += e.value)).observe({type: "layout-shift", buffered: true});
+				requestAnimationFrame(() => setTimeout(() => done(sum)));
+			})`)
+			if shift >= 0.02 {
+				t.Errorf("%d px: what stood on the page moved by %.3f; less than 0.02 is asked", width, shift)
+			}
+		}
+		server.Close()
+	}
+}
+
+// A long list of what a file may say is folded behind the nearest.
+func TestCalculatorFoldsLongLists(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url(calculatorPage))
+	p.answered()
+	p.drop("mine.json", `{"model_type": "qwen3_mo"}`)
+	seen := eval[string](p, `document.getElementById("config-problem").innerText`)
+	if !strings.Contains(seen, "qwen3_moe") || len(strings.Split(seen, ", ")) > 7 {
+		t.Errorf("of an unknown kind of model the page says %q", seen)
+	}
+	if all := eval[string](p, `document.querySelector("#config-problem details").textContent`); !strings.Contains(all, "deepseek_v3") {
+		t.Errorf("all that are accepted are %q", all)
 	}
 }

@@ -25,6 +25,7 @@ type calculator struct {
 	Asked           question
 
 	Answer, Load, Experts string
+	Rate                  string // beside the sliders
 	Plot                  template.HTML
 	Figures               []figureGroup
 	Bytes, FLOPs, Memory  []part
@@ -71,18 +72,22 @@ type figureGroup struct {
 }
 
 // calculated is one line of that table: a slot of the question or of the answer, in a
-// unit of Scale recorded ones.
+// unit of Scale recorded ones. An expected figure that equals the hard one is not shown.
 type calculated struct {
 	Name, Unit    string
 	From          string // in or out
 	Slot          int
 	Scale         float64
+	Hard          int    // slot of the answer; 0: the figure is no expected one
 	Figure, Exact string // of the example
+	Hidden        bool
 }
 
 // part is one line of what a step reads or computes.
 type part struct {
 	Name   string
+	Apart  string // what the name goes on with where there are experts
+	MoE    bool   // there are
 	Slot   int
 	Figure string
 	Share  string // of the whole; "" where it is none of its parts
@@ -241,6 +246,7 @@ func (v *calculator) answer(m *roofline.Model, t *roofline.Target) {
 	in := roofline.Pack(q)
 	out := roofline.CeilingPacked(in)
 	v.Answer, v.Load, v.Experts = CeilingSentences(q)
+	v.Rate = (&askedCeiling{in: in, out: out}).rate()
 	v.Formulas = []formulaLine{
 		{"decode", "Decode", roofline.Formula(in)},
 		{"prefill", "Prefill", roofline.PrefillFormula(in)},
@@ -257,6 +263,7 @@ func (v *calculator) answer(m *roofline.Model, t *roofline.Target) {
 			if !math.IsNaN(value) {
 				f.Figure, f.Exact = format.Prose(value/f.Scale), exactJSON(value)
 			}
+			f.Hidden = f.Hard > 0 && value == out[f.Hard]
 			group.Figures = append(group.Figures, f)
 		}
 		v.Figures = append(v.Figures, group)
@@ -309,7 +316,7 @@ func parts(of []part, out []float64, scale float64) []part {
 	var written []part
 	for _, p := range of {
 		v := out[p.Slot]
-		p.Figure, p.Hidden = format.Prose(v/scale), !(v > 0)
+		p.Figure, p.Hidden, p.MoE = format.Prose(v/scale), !(v > 0), out[roofline.OutExpertBytesRead] > 0
 		p.Bar = strconv.FormatFloat(math.Round(v/longest*1000)/10, 'f', -1, 64)
 		if !p.apart() {
 			p.Share = format.Percent(v / whole)
@@ -340,15 +347,15 @@ func (p part) apart() bool { return p.Slot == roofline.OutExpertBytesExpected }
 // bytesOfAStep and flopsOfAStep are what a step reads and computes, by part.
 var (
 	bytesOfAStep = []part{
-		{Name: "Weights, experts apart", Slot: roofline.OutWeightBytesRead},
-		{Name: "Experts, hard: k of each layer", Slot: roofline.OutExpertBytesRead},
-		{Name: "Experts, expected in their place", Slot: roofline.OutExpertBytesExpected},
+		{Name: "Weights", Apart: "; routed experts are counted below", Slot: roofline.OutWeightBytesRead},
+		{Name: "Routed experts, hard: k of each layer", Slot: roofline.OutExpertBytesRead},
+		{Name: "Routed experts, expected in their place", Slot: roofline.OutExpertBytesExpected},
 		{Name: "Keys and values", Slot: roofline.OutKVBytesRead},
 		{Name: "State, read and written", Slot: roofline.OutStateBytesRead},
 	}
 	flopsOfAStep = []part{
-		{Name: "Matrices, experts apart", Slot: roofline.OutMatrixFLOPs},
-		{Name: "Experts", Slot: roofline.OutExpertFLOPs},
+		{Name: "Matrices", Apart: "; routed experts are counted below", Slot: roofline.OutMatrixFLOPs},
+		{Name: "Routed experts", Slot: roofline.OutExpertFLOPs},
 		{Name: "Head", Slot: roofline.OutHeadFLOPs},
 		{Name: "Attention", Slot: roofline.OutAttentionFLOPs},
 		{Name: "State", Slot: roofline.OutStateFLOPs},
@@ -359,11 +366,11 @@ var (
 var figuresOfACeiling = []figureGroup{
 	{"A decode step", []calculated{
 		{Name: "Hard, the ceiling: the longest of reading, computing, links", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepHardMS, Scale: 1},
-		{Name: "Expected: experts chosen by chance", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepExpectedMS, Scale: 1},
-		{Name: "Op-wise: expected where no two operations overlap", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepOpWiseMS, Scale: 1},
-		{Name: "Serial: expected where attention waits for the matrices", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepSerialMS, Scale: 1},
+		{Name: "Expected", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepExpectedMS, Scale: 1, Hard: roofline.OutDecodeStepHardMS},
+		{Name: "Op-wise: where no two operations overlap", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepOpWiseMS, Scale: 1},
+		{Name: "Serial: where attention waits for the matrices", Unit: "ms", From: "out", Slot: roofline.OutDecodeStepSerialMS, Scale: 1},
 		{Name: "Ceiling, all sequences together", Unit: "tok/s", From: "out", Slot: roofline.OutDecodeTokPerSecHard, Scale: 1},
-		{Name: "Expected, all sequences together", Unit: "tok/s", From: "out", Slot: roofline.OutDecodeTokPerSecExpected, Scale: 1},
+		{Name: "Expected, all sequences together", Unit: "tok/s", From: "out", Slot: roofline.OutDecodeTokPerSecExpected, Scale: 1, Hard: roofline.OutDecodeTokPerSecHard},
 		{Name: "Tokens that a step yields a sequence", Unit: "", From: "out", Slot: roofline.OutTokensPerStep, Scale: 1},
 		{Name: "Reading alone", Unit: "ms", From: "out", Slot: roofline.OutMemoryMS, Scale: 1},
 		{Name: "Computing alone", Unit: "ms", From: "out", Slot: roofline.OutComputeMS, Scale: 1},
@@ -372,14 +379,14 @@ var figuresOfACeiling = []figureGroup{
 	}},
 	{"A prompt", []calculated{
 		{Name: "Hard: no first token comes sooner", Unit: "ms", From: "out", Slot: roofline.OutPrefillHardMS, Scale: 1},
-		{Name: "Expected", Unit: "ms", From: "out", Slot: roofline.OutPrefillExpectedMS, Scale: 1},
+		{Name: "Expected", Unit: "ms", From: "out", Slot: roofline.OutPrefillExpectedMS, Scale: 1, Hard: roofline.OutPrefillHardMS},
 		{Name: "Arithmetic", Unit: "TFLOP", From: "out", Slot: roofline.OutPrefillFLOPs, Scale: 1e12},
 	}},
 	{"A load of requests", []calculated{
 		{Name: "Hard: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSec, Scale: 1},
-		{Name: "Expected: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecExpected, Scale: 1},
+		{Name: "Expected: output of all devices", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecExpected, Scale: 1, Hard: roofline.OutServingTokPerSec},
 		{Name: "Hard: output of each device", Unit: "tok/s", From: "out", Slot: roofline.OutServingTokPerSecPerGPU, Scale: 1},
-		{Name: "Hard: TPOT, that of one request alone", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
+		{Name: "Hard: TPOT, what one request alone would have", Unit: "ms", From: "out", Slot: roofline.OutServingTPOTMS, Scale: 1},
 	}},
 	{"In memory", []calculated{
 		{Name: "Weights, all devices together", Unit: "GB", From: "out", Slot: roofline.OutResidentBytes, Scale: 1e9},

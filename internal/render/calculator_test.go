@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -141,7 +142,7 @@ func TestCeilingSentences(t *testing.T) {
 		{1, 0, 1, "Memory binds: Llama 3.1 8B on H100 SXM decodes at most 223 tok/s over one sequence of 0 tokens; a step takes at least 4.48 ms."},
 		{1, 1, 1, " over one sequence of 1 token; a step takes at least 4.48 ms."},
 		{2, 0, 4, "Llama 3.1 8B on 4× H100 SXM sharing each matrix (tp 4) decodes at most 1,785 tok/s over 2 sequences of 0 tokens, 893 tok/s each; a step takes at least 1.12 ms."},
-		{64, 131_072, 1, " It does not fit in memory: at most 4 such sequences do."},
+		{64, 131_072, 1, "Does not fit in memory: at most 4 such sequences do. With room enough, memory would bind: Llama 3.1 8B on H100 SXM would decode at most 192 tok/s over 64 sequences of 131,072 tokens, 3.01 tok/s each; a step would take at least 333 ms."},
 	} {
 		a := ask(roofline.Query{Batch: c.batch, Context: c.context, TP: c.tp})
 		if got := plain(a.decode()); !strings.HasSuffix(got, c.want) {
@@ -155,5 +156,41 @@ func TestCeilingSentences(t *testing.T) {
 	a := ask(roofline.Query{ISL: 2048, OSL: 1, Concurrency: 1})
 	if got, want := plain(a.load()), "A prompt of 2,048 tokens takes at least 30.0 ms: compute binds."; !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nwant: %s", got, want)
+	}
+}
+
+// The sentences lead with what a reader must know before believing a figure, name what
+// is lacking and nothing else, and give hard and expected in one unit.
+func TestCeilingSentencesLeadWithDoubts(t *testing.T) {
+	c, _ := catalog.Load(data.FS)
+	for name, k := range map[string]struct {
+		model, target, weights string
+		q                      roofline.Query
+		decode, load, never    string
+	}{
+		"no peak": {"llama-3.1-8b", "m2-ultra", "", roofline.Query{Batch: 4096, Context: 16, ISL: 16, OSL: 2, Concurrency: 1},
+			"No dense peak of M2 Ultra is published for these types: memory alone bounds this. Llama 3.1 8B on M2 Ultra decodes at most 138,849 tok/s ",
+			"What a prompt takes needs what is not published: dense peak.", "Memory binds"},
+		"no link": {"mixtral-8x7b", "m2-ultra", "fp8", roofline.Query{Batch: 32, Context: 2048, TP: 8},
+			"Not computable: Mixtral 8x7B on 8× M2 Ultra sharing each matrix (tp 8) needs what is not published: link bandwidth.", "", "dense peak"},
+		"no room": {"llama-3.3-70b", "h100-sxm", "", roofline.Query{Batch: 32, Context: 2048, ISL: 2048, OSL: 256, Concurrency: 32},
+			"Does not fit in memory. With room enough, memory would bind: ", "With room enough, a prompt of 2,048 tokens would take at least ", "A prompt of"},
+		"no room for the load": {"llama-3.1-8b", "h100-sxm", "", roofline.Query{Batch: 1, Context: 2048, ISL: 2048, OSL: 256, Concurrency: 4096},
+			"Memory binds: ", " With 4,096 in flight at 2048:256, more than memory holds, it would be at most ", "With room enough"},
+		"experts": {"mixtral-8x7b", "h200-sxm", "fp8", roofline.Query{Batch: 32, Context: 2048, ISL: 2048, OSL: 256, Concurrency: 32, TP: 2, EP: 2},
+			" (tp 2), whole experts spread over 2 devices (ep 2) decodes at most ", " from each device. No request’s TPOT is below ", "/GPU"},
+	} {
+		k.q.Model, k.q.Target, k.q.WeightDtype = c.Models[k.model], c.Targets[k.target], k.weights
+		if k.q.TP > 1 {
+			k.q.Target, _ = c.Target(k.target + "-x" + strconv.FormatInt(k.q.TP, 10))
+		}
+		decode, load, _ := CeilingSentences(k.q)
+		decode, load = strings.ReplaceAll(decode, "\u00a0", " "), strings.ReplaceAll(load, "\u00a0", " ")
+		if !strings.Contains(decode, k.decode) || !strings.Contains(load, k.load) || strings.Contains(decode+load, k.never) {
+			t.Errorf("%s: the page says\n%s\n%s", name, decode, load)
+		}
+		if name == "experts" && (strings.Count(decode, " expected)") != 3 || !strings.Contains(load, " output tok/s (")) {
+			t.Errorf("of experts chosen by chance the page says\n%s\n%s", decode, load)
+		}
 	}
 }

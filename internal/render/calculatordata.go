@@ -17,7 +17,7 @@ type calculatorData struct {
 	Slots    map[string]int                   `json:"slots"`  // the reader's: form field → slot of the question
 	Out      map[string]int                   `json:"out"`    // the answer's slots that tables are made of
 	Inputs   []string                         `json:"inputs"` // name of each slot at the head of a question
-	Links    []int                            `json:"links"`  // those of them that count between devices alone
+	Needed   neededSlots                      `json:"needed"` // those of them that an answer cannot do without
 	Bindings []string                         `json:"bindings"`
 	Weights  []string                         `json:"weights"` // every format that is known
 	KV       []string                         `json:"kv"`
@@ -26,6 +26,14 @@ type calculatorData struct {
 	Models   map[string]halves.Model          `json:"models"`
 	Targets  map[string]calculatorTarget      `json:"targets"`
 	Rows     map[string]map[string][]rowPoint `json:"rows"` // by model, then device
+}
+
+// neededSlots are the slots of a device that a step, a prompt, and either between devices
+// need.
+type neededSlots struct {
+	Step   []int `json:"step"`
+	Prompt []int `json:"prompt"`
+	Link   int   `json:"link"`
 }
 
 // calculatorTarget is one device.
@@ -77,9 +85,9 @@ func (s *site) newCalculatorData(w *world) calculatorData {
 		},
 		Out: map[string]int{
 			"hard": roofline.OutDecodeTokPerSecHard, "expected": roofline.OutDecodeTokPerSecExpected, "step": roofline.OutDecodeStepHardMS,
-			"expected_step": roofline.OutDecodeStepExpectedMS, "binding": roofline.OutBinding, "fits": roofline.OutFits, "most": roofline.OutMaxConcurrency,
+			"expected_step": roofline.OutDecodeStepExpectedMS, "binding": roofline.OutBinding, "fits": roofline.OutFits, "computing": roofline.OutComputeMS, "most": roofline.OutMaxConcurrency,
 			"prefill": roofline.OutPrefillHardMS, "expected_prefill": roofline.OutPrefillExpectedMS, "prefill_binding": roofline.OutPrefillBinding,
-			"serving": roofline.OutServingTokPerSec, "serving_each": roofline.OutServingTokPerSecPerGPU, "tpot": roofline.OutServingTPOTMS,
+			"serving": roofline.OutServingTokPerSec, "expected_serving": roofline.OutServingTokPerSecExpected, "serving_each": roofline.OutServingTokPerSecPerGPU, "tpot": roofline.OutServingTPOTMS,
 			"distinct": roofline.OutDistinctExpected, "resident": roofline.OutResidentBytes, "apart": roofline.OutExpertBytesExpected,
 		},
 		Bindings: []string{
@@ -88,7 +96,7 @@ func (s *site) newCalculatorData(w *world) calculatorData {
 			roofline.BindingCommunication: roofline.BindingName(roofline.BindingCommunication),
 		},
 		Inputs:  inputNames[:],
-		Links:   []int{roofline.SlotLink, roofline.SlotLinkPeer},
+		Needed:  neededSlots{neededByStep, neededByPrompt, roofline.SlotLink},
 		Weights: weights, KV: kv,
 		Kinds:   layerKinds{roofline.HeadSlots, roofline.KindSlots, roofline.KindExperts, roofline.KindTopK},
 		Own:     newOwnDevice(weights, kv),

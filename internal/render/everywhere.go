@@ -15,6 +15,7 @@ import (
 type everywhere struct {
 	Lines   []deviceLine
 	Reasons []dash
+	Same    bool // expected equals hard on each device
 }
 
 type deviceLine struct {
@@ -22,6 +23,7 @@ type deviceLine struct {
 	Devices                     tableFigure
 	Each, All, Expected, PerOne tableFigure // tok/s
 	Binding                     string
+	Peakless                    *dash // why nothing but memory and links bounds the figures; they are not sorted by
 	Current                     bool
 }
 
@@ -44,7 +46,7 @@ func heldBy(m *roofline.Model, t *roofline.Target, layouts []halves.Layout, q qu
 
 // newEverywhere works the question out. The page's script does the same for others.
 func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roofline.Target, q question) everywhere {
-	var v everywhere
+	v := everywhere{Same: true}
 	type result struct {
 		n   int64
 		out []float64
@@ -56,6 +58,7 @@ func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roo
 		results[id] = result{n, out}
 		if n > 0 && out[roofline.OutBinding] != roofline.BindingNone {
 			hard := out[roofline.OutDecodeTokPerSecHard]
+			v.Same = v.Same && hard == out[roofline.OutDecodeTokPerSecExpected]
 			for i, f := range []float64{hard / float64(q.Batch), hard, out[roofline.OutDecodeTokPerSecExpected], hard / float64(n)} {
 				columns[i] = append(columns[i], f)
 			}
@@ -64,6 +67,7 @@ func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roo
 	most := half.Layouts[len(half.Layouts)-1][0]
 	unpublished := &dash{"b", "A figure of the device is not published"}
 	misfit := &dash{"c", "Does not fit on " + format.Plural(int(most), "device", "devices") + ", sharing each matrix"}
+	peakless := &dash{"d", "No dense peak for these types is published, so only memory, and links between several, bound the figures; sorted last"}
 	note := func(d *dash) *dash {
 		if !slices.Contains(v.Reasons, *d) {
 			v.Reasons = append(v.Reasons, *d)
@@ -96,6 +100,12 @@ func newEverywhere(m *roofline.Model, half halves.Model, targets map[string]*roo
 				*figures[i] = tableFigure{Figure: format.NewColumn("tok/s", columns[i]).Figure(value), Exact: format.Exact(value)}
 			}
 			line.Binding = roofline.BindingName(r.out[roofline.OutBinding])
+			if math.IsNaN(r.out[roofline.OutComputeMS]) {
+				line.Peakless = note(peakless)
+				for _, f := range figures {
+					f.Exact = ""
+				}
+			}
 			v.Lines = append(v.Lines, line)
 		}
 	}

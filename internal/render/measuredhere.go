@@ -17,6 +17,17 @@ import (
 // lines of the table under it.
 type measuredHere struct{ Points []rowPoint }
 
+// Best is the row nearest to its hard roof; nil where there is none. One above its roof is
+// not near it.
+func (h measuredHere) Best() *rowPoint {
+	for i := range h.Points {
+		if h.Points[i].Best {
+			return &h.Points[i]
+		}
+	}
+	return nil
+}
+
 // rowPoint is one row as the calculator shows it; data.ts reads it as JSON. Figures are
 // written as gen writes them.
 type rowPoint struct {
@@ -34,8 +45,10 @@ type rowPoint struct {
 	Hard    string        `json:"hard"` // ms
 	Share   string        `json:"share"`
 	Above   bool          `json:"above,omitempty"`
-	At      halves.Values `json:"at"` // FLOP per byte read, FLOP/s of one device
+	Best    bool          `json:"best,omitempty"` // nearest to its roof of all of its model on its device
+	At      halves.Values `json:"at"`             // FLOP per byte read, FLOP/s of one device
 
+	share float64
 	order [4]int64
 }
 
@@ -70,10 +83,20 @@ func (s *site) measuredOn(w *world, model, device string) measuredHere {
 	return here
 }
 
+// sortPoints puts the rows of a model on a device in order, and marks the best.
 func sortPoints(points []rowPoint) {
 	slices.SortStableFunc(points, func(a, b rowPoint) int {
 		return cmp.Or(cmp.Compare(a.Types, b.Types), slices.Compare(a.order[:], b.order[:]), cmp.Compare(a.ID, b.ID))
 	})
+	best := -1
+	for i, p := range points {
+		if !p.Above && (best < 0 || p.share > points[best].share) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		points[best].Best = true
+	}
 }
 
 // point is a row as the calculator shows it; not ok where its step has no roof.
@@ -102,6 +125,7 @@ func (s *site) point(m *measured) (rowPoint, bool) {
 		Batch: format.Prose(r.Batch), Context: format.Count(int64(r.Context)),
 		Step: format.Prose(r.TPOT), Hard: format.Prose(r.Hard), Share: format.Percent(r.Share), Above: r.Share > 1,
 		At:    halves.Values{significant(at.Intensity), significant(at.Rate)},
+		share: r.Share,
 		order: [4]int64{recipe.GPUs(), m.Workload.ISL, m.Workload.OSL, m.concurrency()},
 	}
 	return p, true

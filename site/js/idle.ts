@@ -5,6 +5,11 @@ export async function idle(): Promise<void> {
   if (document.readyState !== "complete") {
     await new Promise((done) => addEventListener("load", done, { once: true }));
   }
-  await new Promise<unknown>((done) =>
-    "requestIdleCallback" in window ? requestIdleCallback(done, { timeout: 2000 }) : setTimeout(done, 200));
+  await new Promise<void>((done) => requestIdle(done));
+}
+
+/** Runs work when the browser has nothing better to do. */
+export function requestIdle(work: () => void): void {
+  if ("requestIdleCallback" in window) requestIdleCallback(work, { timeout: 2000 });
+  else setTimeout(work, 200);
 }

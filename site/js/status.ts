@@ -8,5 +8,7 @@ export function say(text: string): void {
   if (!line) return;
   line.textContent = text;
   clearTimeout(timer);
-  timer = setTimeout(() => { line.textContent = ""; }, 6000);
+  const clear = () => { line.textContent = ""; };
+  timer = setTimeout(clear, 6000);
+  for (const next of ["pointerdown", "wheel"]) addEventListener(next, clear, { once: true, passive: true }); // it lies over what the reader goes on to
 }

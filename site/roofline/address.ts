@@ -1,7 +1,8 @@
 // The calculator's question in the page's address: what a reader shares is what another
 // sees. Model and device always stand in it, so that it means the same if the page should
 // one day open with another question.
-import { deviceFields, fields, own, type Field, type Form } from "./form";
+import { deviceFields, fields, type Field, type Form } from "./form";
+import { own } from "./data";
 
 /** What the page opens with, read before the address is. */
 export type Opening = Map<Field, string>;
@@ -13,7 +14,7 @@ export function opening(form: Form): Opening {
 const labels: Partial<Record<string, string>> = { model: "Model", target: "Device", weights: "Weights", kv: "Keys and values" };
 
 /** Takes the address's values over and says which it had to leave out. */
-export function restore(form: Form): string[] {
+export function restore(form: Form, first: Opening): string[] {
   const asked = new URLSearchParams(location.search);
   const said: string[] = [];
   form.offer();
@@ -25,6 +26,12 @@ export function restore(form: Form): string[] {
       said.push(`${labels[name] ?? name} ${value} is not ${name === "model" || name === "target" ? "known" : "on offer"} and was left out.`);
     }
     form.offer(); // what that allows
+  }
+  form.read();
+  for (const [name, problem] of form.problems()) {
+    if (!asked.has(name)) continue;
+    form.set(name as Field, isDevice(name) ? "" : first.get(name as Field) ?? "");
+    said.push(`${problem}. What the address says there was left out.`);
   }
   const known: string[] = [...fields, ...deviceFields];
   for (const name of asked.keys()) if (!known.includes(name)) said.push(`“${name}” is not known and was left out.`);

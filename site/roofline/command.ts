@@ -1,6 +1,5 @@
 // The question as a command of measure, which gives the same answer.
-import { peakTypes, type Question } from "./data";
-import { own } from "./form";
+import { own, peakTypes, type Question } from "./data";
 
 /** The command; a config.json and a device of the reader's own stand in it as files. */
 export function command({ modelID, targetID, weights, kv, layout: [tp, pp, dp, ep], numbers }: Question): string {

@@ -1,6 +1,9 @@
 // What the calculator's questions are made of, as gen writes it (render's calculatorData),
 // and how a question is joined from it.
 
+/** The reader's own model or device, as a value of its select. */
+export const own = "own";
+
 /** Slots of a packed question; null: not known. */
 type Values = (number | null)[];
 
@@ -53,6 +56,7 @@ export interface Row {
   hard: string;
   share: string;
   above?: boolean;
+  best?: boolean; // nearest to its roof of all of its model on its device
   at: number[]; // FLOP per byte read, FLOP/s of one device
 }
 
@@ -67,7 +71,7 @@ export interface Data {
   slots: Record<string, number>; // the reader's: field → slot of the question
   out: Record<string, number>; // slots of the answer that sentences are made of
   inputs: string[]; // name of each slot at the head of a question
-  links: number[]; // slots that count between devices alone
+  needed: { step: number[]; prompt: number[]; link: number }; // slots that a step, a prompt, and either between devices needs
   bindings: string[]; // word for each value of a binding slot
   kinds: { at: number; slots: number; experts: number; topk: number }; // of layers: where they begin, and two of their slots
   weights: string[]; // every format that is known

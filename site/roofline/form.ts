@@ -1,10 +1,7 @@
 // The calculator's form: what it offers, what it refuses and why, and the question it asks.
 import { count } from "../js/format";
-import { ownTarget, peakTypes, type Data, type Given, type Layout, type Model, type Question, type Target } from "./data";
+import { own, ownTarget, peakTypes, type Data, type Given, type Layout, type Model, type Question, type Target } from "./data";
 import { plural } from "./words";
-
-/** The reader's own model or device, as a value of its select. */
-export const own = "own";
 
 /** Fields in the order in which one limits the next; their ids, and their names in the address. */
 export const fields = ["model", "target", "weights", "kv", "tp", "pp", "dp", "ep", "batch", "context", "isl", "osl", "concurrency", "cached", "chunk", "gamma", "acceptance", "mtp"] as const;
@@ -27,11 +24,20 @@ export interface Form {
   read(): Question | undefined;
   /** The model that is chosen, and one of the reader's own from then on. */
   model(): Model | undefined;
-  adopt(model: Model): void;
+  adopt(model: Model, file: string): void;
+  /** What is wrong with fields, as it stands beside them. */
+  problems(): Map<string, string>;
+}
+
+// withoutCommas takes them from where thousands have them; 0,8 stays what it is.
+function withoutCommas(text: string): string {
+  const trimmed = text.trim();
+  return /^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(trimmed) ? trimmed.replaceAll(",", "") : trimmed;
 }
 
 export function calculatorForm(box: HTMLElement, data: Data): Form {
   let mine: Model | undefined; // the reader's own
+  const problems = new Map<string, string>();
   let shown: Model | undefined; // whose formats and layouts stand in the selects
   const at = <T extends HTMLElement = HTMLInputElement>(id: string) => {
     const e = box.querySelector<T>(`#${id}`);
@@ -143,13 +149,14 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
 
   // wrong says beside a field what is wrong with it, or that nothing is.
   function wrong(name: string, problem: string): void {
+    problems.set(name, problem);
     at(`${name}-problem`).textContent = problem;
     at(name).setAttribute("aria-invalid", String(problem !== ""));
   }
 
   // whole reads a whole number; most may come with its reason.
   function whole(name: string, says: string, such: string, least: number, most: number, why = ""): number | undefined {
-    const text = at(name).value.trim().replaceAll(",", "");
+    const text = withoutCommas(at(name).value);
     const value = /^\d+$/.test(text) ? Number(text) : NaN;
     let problem = "";
     if (Number.isNaN(value)) problem = `${says}: “${at(name).value}” is not a whole number; write ${such}`;
@@ -161,7 +168,7 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
 
   // decimal reads a number above 0; undefined where the field is empty, NaN where it is wrong.
   function decimal(name: string, says: string, such: string, most: number): number | undefined {
-    const text = at(name).value.trim().replaceAll(",", "");
+    const text = withoutCommas(at(name).value);
     const value = /^\d*\.?\d+$/.test(text) ? Number(text) : NaN;
     let problem = "";
     if (text !== "" && !(value > 0)) problem = `${says}: “${at(name).value}” is not a number above 0; write ${such}`;
@@ -188,8 +195,10 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
     const most = end(m);
     const isl = whole("isl", "Prompt", "tokens, such as 2048", 0, most);
     const gamma = whole("gamma", "Drafted a step", "tokens, such as 3", 0, 64);
-    const acceptance = gamma === 0 ? 0 : decimal("acceptance", "Acceptance", "a chance of at most 1, such as 0.8", 1);
-    if (gamma === 0) wrong("acceptance", "");
+    const nothing = gamma === 0 && Number(at("acceptance").value) === 0; // nor anything drafted
+    let acceptance = nothing ? 0 : decimal("acceptance", "Acceptance", "a chance of at most 1, such as 0.8", 1);
+    if (nothing) wrong("acceptance", "");
+    else if (gamma === 0) acceptance = Number.isNaN(acceptance) ? acceptance : 0;
     else if (acceptance === undefined) wrong("acceptance", "Acceptance: how many drafted tokens a step keeps is needed; write a chance of at most 1, such as 0.8");
     const numbers = {
       batch: whole("batch", "Batch", "sequences, such as 32", 1, 1_000_000),
@@ -223,10 +232,11 @@ export function calculatorForm(box: HTMLElement, data: Data): Form {
       return true;
     },
     offer, read, model,
-    adopt(m) {
+    problems: () => new Map([...problems].filter(([, problem]) => problem !== "")),
+    adopt(m, file) {
       mine = m;
       const option = [...select("model").options].find((o) => o.value === own);
-      if (option) option.text = `Your own: ${m.name}`;
+      if (option) option.text = `Your own: ${file}`;
       select("model").value = own;
     },
   };

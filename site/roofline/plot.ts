@@ -3,8 +3,8 @@ import type { Lean } from "../js/lean";
 import { explain, type Told } from "../js/marks";
 import type { Row } from "./data";
 
-/** Draws the question with the rows of its model on its device; without a ceiling there is no plot. */
-export function draw(module: Lean, packed: number[], name: string, compute: string, rows: Row[], alike: (row: Row) => boolean): void {
+/** Draws the question with the rows of its model on its device; without a drawing there is why there is none, which lacks says. */
+export function draw(module: Lean, packed: number[], name: string, compute: string, rows: Row[], alike: (row: Row) => boolean, lacks: string): void {
   const plot = document.querySelector<HTMLElement>("#ceiling-plot");
   if (!plot) return;
   const marks = rows.map((r) => [r.at[0] ?? NaN, r.at[1] ?? NaN, r.above ? 2 : alike(r) ? 1 : 0]);
@@ -18,6 +18,12 @@ export function draw(module: Lean, packed: number[], name: string, compute: stri
   });
   plot.replaceChildren(...drawings);
   explain(plot, rows.map(told));
+  document.querySelector<HTMLElement>(".plot-keys")?.toggleAttribute("hidden", drawings.length === 0);
+  const none = document.querySelector<HTMLElement>("#plot-none");
+  if (none) {
+    none.hidden = drawings.length > 0;
+    none.textContent = none.hidden ? "" : `Nothing to draw: ${lacks || "its axes would span more than 60 powers of ten"}.`;
+  }
 }
 
 /** What a row's mark tells; the table under the plot says the same. */

@@ -3,8 +3,7 @@ import { count, decimals, fixed, prose } from "../js/format";
 import type { Lean } from "../js/lean";
 import { make } from "../js/make";
 import { again } from "../js/sort";
-import { pack, type Data, type Question, type Row } from "./data";
-import { own } from "./form";
+import { own, pack, type Data, type Question, type Row } from "./data";
 import { plural } from "./words";
 
 function element<T extends Element = HTMLElement>(selector: string): T {
@@ -27,6 +26,23 @@ export function figures(packed: number[], out: number[]): void {
     const value = slot(cell.dataset["exact"]);
     cell.textContent = Number.isNaN(value) ? "not known" : String(value);
   }
+}
+
+/** Hides what is expected where it equals the hard figure, and what is said of experts where there are none. */
+export function expectations(out: number[], routed: boolean): void {
+  for (const row of document.querySelectorAll<HTMLElement>("tr[data-hard]")) {
+    const [, slot] = (row.querySelector<HTMLElement>("[data-figure]")?.dataset["figure"] ?? "").split(" ");
+    row.hidden = out[Number(slot)] === out[Number(row.dataset["hard"])];
+  }
+  for (const said of document.querySelectorAll<HTMLElement>(".routed")) said.hidden = !routed;
+}
+
+/** Names the row nearest to its roof, with its address. */
+export function best(rows: Row[]): void {
+  const line = element("#ceiling-best");
+  const r = rows.find((row) => row.best);
+  line.hidden = !r;
+  line.replaceChildren(...(r ? ["Measured so far: at best ", make("a", { href: r.address }, `${r.share} of its hard roof`), ` (${r.name}, ${r.types} on ${r.on}, ${r.load}).`] : []));
 }
 
 /** Writes what lies in the memory of all devices, and that memory. */
@@ -87,11 +103,12 @@ interface Held {
   devices: number; // 0: on none of those that the model can be shared among
   figures: number[]; // tok/s of each sequence, of all, expected of all, of one device
   binding: string;
+  peakless: boolean; // nothing but memory and links bounds the figures
 }
 
 // heldBy answers the question on the fewest devices that hold it.
 function heldBy(q: Question, data: Data, module: Lean): Held {
-  let held: Held = { devices: 0, figures: [], binding: "" };
+  let held: Held = { devices: 0, figures: [], binding: "", peakless: false };
   for (const layout of q.model.layouts) {
     const [tp = 1, pp, dp, ep] = layout.split(".").map(Number);
     if (pp !== 1 || dp !== 1 || ep !== 0) continue;
@@ -99,7 +116,7 @@ function heldBy(q: Question, data: Data, module: Lean): Held {
     const get = (name: string) => out[data.out[name] ?? -1] ?? NaN;
     if (get("fits") === 0) continue;
     const hard = get("hard");
-    held = { devices: tp, figures: [hard / (q.numbers["batch"] ?? 1), hard, get("expected"), hard / tp], binding: data.bindings[get("binding")] ?? "" };
+    held = { devices: tp, figures: [hard / (q.numbers["batch"] ?? 1), hard, get("expected"), hard / tp], binding: data.bindings[get("binding")] ?? "", peakless: Number.isNaN(get("computing")) };
     break;
   }
   return held;
@@ -125,10 +142,14 @@ export function everywhere(q: Question, data: Data, module: Lean, choose: (id: s
     return { row, id, held: target ? heldBy({ ...q, target }, data, module) : undefined };
   });
   const places = [0, 1, 2, 3].map((i) => decimals(lines.flatMap(({ held }) => (held?.binding ? [held.figures[i] ?? NaN] : []))));
+  const same = lines.every(({ held }) => !held?.binding || held.figures[1] === held.figures[2]);
+  for (const row of table.rows) row.cells[4]?.toggleAttribute("hidden", same);
+  element("#everywhere-same").hidden = !same;
   const most = Number(q.model.layouts.at(-1)?.split(".")[0] ?? 1);
   const why = {
     b: "A figure of the device is not published",
     c: `Does not fit on ${plural(most, "device", "devices")}, sharing each matrix`,
+    d: "No dense peak for these types is published, so only memory, and links between several, bound the figures; sorted last",
   };
   const used = new Set<keyof typeof why>();
   for (const { row, id, held } of lines) {
@@ -143,24 +164,29 @@ export function everywhere(q: Question, data: Data, module: Lean, choose: (id: s
     row.classList.toggle("current", current);
     name.querySelector("button")?.setAttribute("aria-pressed", String(current));
     const letter = held.devices === 0 ? "c" : "b";
-    const write = (cell: HTMLTableCellElement | undefined, v: number, said: string) => {
+    const write = (cell: HTMLTableCellElement | undefined, v: number, said: string, sorted = true) => {
       if (!cell) return;
-      if (Number.isNaN(v)) delete cell.dataset["value"];
+      if (!sorted) cell.dataset["value"] = "";
+      else if (Number.isNaN(v)) delete cell.dataset["value"];
       else cell.dataset["value"] = String(v);
       cell.textContent = said;
     };
     write(cells[0], held.devices || NaN, held.devices === 0 ? `>\u00a0${count(most)}` : count(held.devices));
-    held.figures.forEach((v, i) => write(cells[i + 1], v, fixed(v, places[i] ?? 0)));
-    if (!held.binding) {
+    held.figures.forEach((v, i) => write(cells[i + 1], v, fixed(v, places[i] ?? 0), !held.peakless));
+    const dash = (cell: HTMLTableCellElement | undefined, letter: keyof typeof why) => {
       used.add(letter);
+      const sign = make("span", {}, "—", make("sup", {}, letter));
+      sign.setAttribute("aria-hidden", "true");
+      cell?.replaceChildren(make("span", { className: "none" }, sign, make("span", { className: "vh" }, why[letter])));
+    };
+    if (!held.binding) {
       for (const cell of cells.slice(1, 5)) {
         write(cell, NaN, "");
-        const sign = make("span", {}, "—", make("sup", {}, letter));
-        sign.setAttribute("aria-hidden", "true");
-        cell.append(make("span", { className: "none" }, sign, make("span", { className: "vh" }, why[letter])));
+        dash(cell, letter);
       }
     }
-    if (cells[5]) cells[5].textContent = held.binding;
+    if (held.binding && held.peakless) dash(cells[5], "d");
+    else if (cells[5]) cells[5].textContent = held.binding;
   }
   element("#everywhere-reasons").replaceChildren(...[...used].sort().flatMap((letter, i) => [i > 0 ? " " : "", make("sup", {}, letter), `\u00a0${why[letter]}.`]));
   again(table);
