@@ -20,10 +20,20 @@ import (
 
 // article is one Markdown page: its first h1 is the title, the rest its body.
 type article struct {
-	Title string
-	Lead  string // the first paragraph as plain text, for search results
-	Body  template.HTML
+	Title    string
+	Lead     string    // the first paragraph as plain text, for search results
+	Sections []section // its contents list; none of a short page
+	Body     template.HTML
 }
+
+// section is a heading of an article and those below it.
+type section struct {
+	Name, ID string
+	Sections []section
+}
+
+// fewSections need no contents list.
+const fewSections = 12
 
 // readArticle renders content/NAME.md. A link without a scheme is an address of the
 // site, such as methodology/#gates, and gets the base.
@@ -48,6 +58,7 @@ func readArticle(fsys fs.FS, name, base string) (*article, error) {
 		a.Lead = plain(p, source)
 	}
 	doc.RemoveChild(doc, title)
+	a.Sections = sectionsOf(doc, source)
 	err = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if l, ok := n.(*ast.Link); ok && entering && !outward.Match(l.Destination) {
 			l.Destination = append([]byte(base), bytes.TrimPrefix(l.Destination, []byte("/"))...)
@@ -63,6 +74,31 @@ func readArticle(fsys fs.FS, name, base string) (*article, error) {
 	}
 	a.Body = template.HTML(b.String())
 	return a, nil
+}
+
+// sectionsOf are the headings of the second level with those of the third below them; none
+// where there are few.
+func sectionsOf(doc ast.Node, source []byte) []section {
+	var all []section
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		h, ok := n.(*ast.Heading)
+		if !ok || h.Level > 3 {
+			continue
+		}
+		p := section{Name: plain(h, source)}
+		if id, ok := h.AttributeString("id"); ok {
+			p.ID = string(id.([]byte))
+		}
+		if last := len(all) - 1; h.Level == 3 && last >= 0 {
+			all[last].Sections = append(all[last].Sections, p)
+		} else {
+			all = append(all, p)
+		}
+	}
+	if len(all) < fewSections {
+		return nil
+	}
+	return all
 }
 
 // outward destinations leave the site, or stay on the page.
