@@ -23,6 +23,7 @@ type homeView struct {
 	Answers  []sentence
 	Scatter  *scatterView
 	Heads    []column
+	Beyond   int // how many columns a phone shows only after scrolling
 	BarEnd   string
 	BarScale float64 // as a number, for bars that the script draws
 	Groups   []homeGroup
@@ -141,6 +142,7 @@ const maxTable = 200
 // writeHomes writes the home page and one page a model, a shape, and both.
 func (s *site) writeHomes(w *world) error {
 	shown := current(w.rows)
+	s.severalEngines = severalEngines(shown)
 	models := distinct(shown, func(m *measured) string { return m.Key.Model })
 	shapes := sortedShapes(shown)
 	slices.Sort(models)
@@ -448,9 +450,34 @@ func (s *site) cellCount(w *world, model string) int {
 	return len(cells)
 }
 
-// seriesName is a recipe's name among others of its model: target and strategy.
+// seriesName is a recipe's name among others of its model: target and strategy, with the
+// engine where the cell has several.
 func (s *site) seriesName(m *measured) string {
-	return m.targetName() + " · " + s.strategyName(m.Key.Strategy)
+	return m.targetName() + " · " + s.strategyName(m.Key.Strategy) + s.engineApart(m, " · ")
+}
+
+// engineApart is a row's engine behind what parts it from its cell's name; "" where the
+// cell tells it.
+func (s *site) engineApart(m *measured, from string) string {
+	if !s.severalEngines[m.Key.cell()] {
+		return ""
+	}
+	return from + engineName(m.Key.Engine)
+}
+
+// severalEngines are the cells of rows of more than one engine.
+func severalEngines(rows []*measured) map[recipeKey]bool {
+	first, several := map[recipeKey]string{}, map[recipeKey]bool{}
+	for _, m := range rows {
+		cell := m.Key.cell()
+		if first[cell] == "" {
+			first[cell] = m.Key.Engine
+		}
+		if first[cell] != m.Key.Engine {
+			several[cell] = true
+		}
+	}
+	return several
 }
 
 // maxPinned is how many cells are told apart at first: all, where there are no more,
@@ -525,7 +552,7 @@ func (s *site) scatter(w *world, rows []*measured, drawn scope, slots map[recipe
 		if best >= 0 && slots[k] > 0 && labelled < 4 {
 			m := rows[of[best]]
 			series.Points[best].Label = s.seriesName(m) + ", c=" + format.Count(m.concurrency())
-			series.Points[best].Short = m.targetName() + " " + s.strategyName(m.Key.Strategy)
+			series.Points[best].Short = m.targetName() + " " + s.strategyName(m.Key.Strategy) + s.engineApart(m, " ")
 			labelled++
 		}
 		spec.Series = append(spec.Series, series)
@@ -639,7 +666,7 @@ func (s *site) answers(rows []*measured, drawn shape) []sentence {
 	}
 	first := order[0]
 	name := func(m *measured) string {
-		return s.titleOf(m) + " at " + m.load()
+		return m.modelName() + " · " + s.seriesName(m) + " at " + m.load()
 	}
 	form := format.NewColumn("", []float64{*first.perGPU().Value})
 	most := sentence{strong(name(first)), say(" gives the most per GPU at " + drawn.String() + ": "),
@@ -716,6 +743,7 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 		latencyColumn("ITL p50", "itl_ms", p50, all, itl),
 		latencyColumn("ITL p99", "itl_ms", p99, all, itl),
 	}
+	v.Beyond = len(v.Heads) + 2 // beside them the roof and the day
 	top := 0.0
 	for _, m := range all {
 		e := m.perGPU()

@@ -79,6 +79,8 @@ type site struct {
 	strategies map[string]*row.Strategy
 	today      *catalog.Catalog // before rows bring in what they were measured against
 	charts     *chart.Engine
+
+	severalEngines map[recipeKey]bool // cells that rank with more than one
 }
 
 // Build writes the site. An error of type *Refused lists what is wrong with the input.

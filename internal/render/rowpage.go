@@ -117,6 +117,22 @@ type histogramView struct {
 	Note  string
 }
 
+// ofAnyHost is a command as another host would run it: its output goes where that host's
+// reader is, not into a folder of the host that measured.
+func ofAnyHost(words []string) []string {
+	words = slices.Clone(words)
+	for i, word := range words {
+		if name, value, ok := strings.Cut(word, "="); ok && name == "--output" && strings.HasPrefix(value, "/") {
+			words[i] = "--output=" + shownOutput
+		} else if i > 0 && words[i-1] == "--output" && strings.HasPrefix(word, "/") {
+			words[i] = shownOutput
+		}
+	}
+	return words
+}
+
+const shownOutput = "out/run"
+
 // writeRow draws the page of one row; samples and evidence are those of the row.
 func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, downloads []download) error {
 	v := &rowView{
@@ -144,7 +160,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		v.Recipe = recipeFacts(&was.Recipe)
 	}
 	if len(m.Report.Tool.Command) > 0 {
-		v.Commands = append(v.Commands, command{"As it was measured", wrapped(m.Report.Tool.Command, 50)})
+		v.Commands = append(v.Commands, command{"As it was measured", wrapped(ofAnyHost(m.Report.Tool.Command), 50)})
 	}
 	if len(downloads) > 0 {
 		v.Commands = append(v.Commands, command{"Check the downloaded report with its samples and evidence beside it", "measure check " + baseName(m.File)})
