@@ -32,7 +32,7 @@ func (s *site) strategyName(id string) string {
 	return id
 }
 
-// titleOf names a row's cell and engine.
+// titleOf names a row's cell.
 func (s *site) titleOf(m *measured) string {
 	return m.modelName() + " · " + m.targetName() + " · " + s.strategyName(m.Key.Strategy)
 }
@@ -214,6 +214,7 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 		v.Model, v.Sources = architectureFacts(m), sources(m)
 	}
 	matrix := tradeoff.Coverage(tradeoff.Catalog(*w.catalog), id, compared, w.gaps)
+	measuredFirst(&matrix)
 	for _, st := range matrix.Strategies {
 		head := strategyHead{Name: s.strategyName(st)}
 		if known := s.strategies[st]; known != nil {
@@ -246,6 +247,51 @@ func (s *site) writeModel(w *world, id string, recipes []*recipeOf, compared []t
 		Address: "recipes/" + id + "/", Kind: "model", Section: "recipes/", Title: v.Name,
 		Description: v.Name + ": " + about + ". " + v.Facts, Main: v,
 	})
+}
+
+// measuredFirst moves the strategies, and the targets, with a measured cell before those
+// without, so that a phone shows them first.
+func measuredFirst(m *tradeoff.Matrix) {
+	measured := func(c tradeoff.Cell) bool { return c.Best != nil || c.Rows > 0 }
+	order := make([]int, len(m.Strategies))
+	rank := make([]int, len(m.Strategies))
+	for i := range order {
+		order[i], rank[i] = i, 1
+		if slices.ContainsFunc(m.Cells, func(of []tradeoff.Cell) bool { return measured(of[i]) }) {
+			rank[i] = 0
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank[a], rank[b]) })
+	strategies := make([]string, len(order))
+	for to, from := range order {
+		strategies[to] = m.Strategies[from]
+	}
+	m.Strategies = strategies
+	for i, of := range m.Cells {
+		line := make([]tradeoff.Cell, len(order))
+		for to, from := range order {
+			line[to] = of[from]
+		}
+		m.Cells[i] = line
+	}
+	type target struct {
+		name  string
+		cells []tradeoff.Cell
+	}
+	targets := make([]target, len(m.Targets))
+	for i := range targets {
+		targets[i] = target{m.Targets[i], m.Cells[i]}
+	}
+	none := func(t target) int {
+		if slices.ContainsFunc(t.cells, measured) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(targets, func(a, b target) int { return cmp.Compare(none(a), none(b)) })
+	for i, t := range targets {
+		m.Targets[i], m.Cells[i] = t.name, t.cells
+	}
 }
 
 // coverage is one cell of the matrix: its best rows, or why there is none.

@@ -68,13 +68,18 @@ func tokenMS(in, out []float64) float64 {
 	return 1e3 * in[roofline.SlotBatch] / out[roofline.OutDecodeTokPerSecHard]
 }
 
-// roofFigure is the share as a column of a table takes it.
+// roofFigure is the share as a column of a table takes it: of the hard roof, and under it
+// of the expected one where that is another.
 func (m *measured) roofFigure(l *letters) tableFigure {
 	r := m.decodeRoof()
 	if r.Missing != "" {
 		return tableFigure{Dash: l.dash("not computable: " + r.Missing)}
 	}
-	return tableFigure{Figure: format.Percent(r.Share), Exact: format.Exact(r.Share), Over: r.Share > 1}
+	f := tableFigure{Figure: format.Percent(r.Share), Exact: format.Exact(r.Share), Over: r.Share > 1}
+	if at := stepMark(r.Answer); at != nil {
+		f.Interval = format.Percent(r.Share/(*at/100)) + format.NBSP + "of" + format.NBSP + "expected"
+	}
+	return f
 }
 
 // expectedMark is where a gauge has its expected line, in percent of the hard roof; nil
@@ -105,11 +110,14 @@ func (s *site) decodeGauge(m *measured, id string) gaugeView {
 	spec.Percent, spec.Expected = &share, stepMark(r.Answer)
 	spec.Roof = format.Quantity(format.Prose(r.Hard), "ms") + " a token"
 	again := newRecompute(r.Query)
-	note := "The shortest possible time of a token ÷ " + r.Name + ", at this row’s own mean batch of " + format.Prose(r.Batch)
+	note := "The shortest possible time of a token ÷ " + r.Name + ", at this row’s own mean batch of " + roofline.Number(r.Batch)
 	if r.Replicas > 1 {
 		note += " in each of " + format.Count(r.Replicas) + " replicas"
 	}
 	note += " (decoded tok/s × mean TPOT) and its mean context of " + format.Plural(int(math.Round(r.Context)), "token", "tokens") + "."
+	if whole := r.Step.Query.Batch; r.Batch != float64(whole) {
+		note += " Gate ceiling takes a batch of " + format.Count(whole) + ", rounded down, so that it fails no row unjustly."
+	}
 	return gaugeView{
 		Links:     s.linkWords(m, r.Query),
 		Recompute: &again,

@@ -35,7 +35,7 @@ func TestGauges(t *testing.T) {
 	}{
 		{"the row of a batch that shares experts", read(t, out, "r", shared.Rows[1].ID, "index.html"), []string{
 			"at this row’s own mean batch of ", "(decoded tok/s × mean TPOT) and its mean context of 160 tokens.",
-			"; expected ", "How the roof came about Binds Memory, ",
+			"; expected ", ", of which it is ", "% of expected", "Gate ceiling takes a batch of ", "How the roof came about Binds Memory, ",
 			"Read a step Weights 3.75 GB outside the experts, experts 3.22 GB, KV ", "; together ",
 			"Expected line A step whose tokens choose their experts evenly reads ", " of a layer, ",
 			" weights + 3.221 GB experts, 4 of 64 a layer + ",

@@ -26,6 +26,10 @@ func Gauge(g GaugeSpec) string {
 	}
 	share := percent(*g.Percent)
 	over := *g.Percent > 100
+	expected := ""
+	if g.Expected != nil && !over {
+		expected = percent(100**g.Percent / *g.Expected) + " of expected"
+	}
 	rest := "of the hard roof"
 	if g.Of != "" {
 		rest = "of " + g.Of
@@ -51,6 +55,9 @@ func Gauge(g GaugeSpec) string {
 	if g.Expected != nil {
 		spoken += "; expected " + percent(*g.Expected)
 	}
+	if expected != "" {
+		spoken += ", of which it is " + percent(100**g.Percent / *g.Expected)
+	}
 	s.openGauge(g, spoken)
 	y := 0.0
 	var lines []string
@@ -64,6 +71,13 @@ func Gauge(g GaugeSpec) string {
 	figure := []string{said}
 	if width(said, bold) > Narrow {
 		figure = []string{g.Figure, share + " " + rest}
+	}
+	if expected != "" { // on the last line, or one of its own
+		if last := figure[len(figure)-1] + ", " + expected; width(last, bold) > Narrow {
+			figure = append(figure, expected)
+		} else {
+			figure[len(figure)-1] = last
+		}
 	}
 	for i, l := range figure {
 		y += gaugeLine
