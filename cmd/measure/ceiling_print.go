@@ -145,12 +145,24 @@ func sentence(q roofline.Query, a roofline.Answer) string {
 		if a.DecodeTokPerSec.Expected != a.DecodeTokPerSec.Hard {
 			s += ", " + roofline.Number(a.DecodeTokPerSec.Expected) + " expected"
 		}
-		s += "; " + a.Binding + " binds."
+		s += "; " + binds(q, a) + "."
 	}
 	if a.Fits != nil && !*a.Fits {
 		s = "Does not fit. " + s
 	}
 	return s
+}
+
+// binds names the binding roof; of a device without a dense peak, that nothing but what is
+// known does.
+func binds(q roofline.Query, a roofline.Answer) string {
+	switch {
+	case a.Parts == nil || a.Parts.ComputeMS != nil:
+		return a.Binding + " binds"
+	case q.TP*q.DP > 1:
+		return "memory and links alone bind: no dense peak is published"
+	}
+	return "memory alone binds: no dense peak is published"
 }
 
 // printTimes is the table of times and rates, a roof in each column.
