@@ -30,7 +30,7 @@ const (
 	mostDecades              = 60             // of both axes together; no device has them
 )
 
-// batches stand as marks on the roof: what a larger batch would gain.
+// batches stand as marks on the roof, those that fit: what a larger batch would gain.
 var batches = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}
 
 // Row is a measured row on the plot, of the same model and device as the query.
@@ -126,7 +126,7 @@ func Draw(query []float64, width int, label, compute string, rows []Row) string 
 	for _, b := range batches {
 		in[roofline.SlotBatch] = b
 		o := roofline.CeilingPacked(in)
-		if p := Decode(in, o, o[roofline.OutDecodeStepHardMS]); p.ok() {
+		if p := Decode(in, o, o[roofline.OutDecodeStepHardMS]); p.ok() && o[roofline.OutFits] != 0 {
 			marks = append(marks, p)
 			span.take(p)
 		}

@@ -344,3 +344,21 @@ func crossed(t *testing.T, svg string, width int) (problems []string) {
 	}
 	return problems
 }
+
+// A batch that the memory does not hold is no promise of what it would gain.
+func TestBatchesThatDoNotFitAreLeftOut(t *testing.T) {
+	for _, k := range []struct {
+		context int64
+		fit     int
+	}{{0, 11}, {131_072, 3}} { // 85.5 GB hold 16.1 of weights and 4 caches of 17.2: batches of 1, 2 and 4
+		drawn := 0
+		for _, c := range elements(t, Draw(query(t, 1, k.context), Wide, "", "", nil))["circle"] {
+			if c["r"] == "3.2" {
+				drawn++
+			}
+		}
+		if drawn != k.fit {
+			t.Errorf("at a context of %d tokens %d batches are drawn; %d fit", k.context, drawn, k.fit)
+		}
+	}
+}
