@@ -964,3 +964,21 @@ func TestCalculatorFoldsLongLists(t *testing.T) {
 		t.Errorf("all that are accepted are %q", all)
 	}
 }
+
+// A part's bar stands level with its figure.
+func TestCalculatorBarsStandByTheirFigures(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.show(1280, "light")
+	p.visit(s.url(calculatorPage))
+	p.answered()
+	off := eval[[]float64](p, `[...document.querySelectorAll("table.parts tbody tr:not([hidden])")].map(tr => {
+		const digits = document.createRange();
+		digits.selectNodeContents(tr.cells[1]);
+		const [a, b] = [digits, tr.querySelector("rect")].map(e => e.getBoundingClientRect()).map(r => (r.top + r.bottom) / 2);
+		return Math.abs(a - b);
+	})`)
+	if len(off) < 6 || slices.Max(off) > 2 {
+		t.Errorf("bars stand %.1f px from the middle of their figures", off)
+	}
+}
