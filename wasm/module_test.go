@@ -26,7 +26,7 @@ func builder(name string) func() ([]byte, error) {
 		}
 		defer os.RemoveAll(dir)
 		out := filepath.Join(dir, name+".wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./"+name)
+		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-gcflags=runtime=-l", "-ldflags=-s -w", "-o", out, "./"+name)
 		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 		if said, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("go build: %w\n%s", err, said)

@@ -36,7 +36,7 @@ func questions(b *testing.B) [][]float64 {
 func BenchmarkModuleAgainstJavaScript(b *testing.B) {
 	dir := b.TempDir()
 	module := filepath.Join(dir, "lean.wasm")
-	build := exec.Command("go", "build", "-buildvcs=false", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", module, "../../wasm/lean")
+	build := exec.Command("go", "build", "-buildvcs=false", "-buildmode=c-shared", "-trimpath", "-gcflags=runtime=-l", "-ldflags=-s -w", "-o", module, "../../wasm/lean")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if said, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, said)

@@ -165,7 +165,7 @@ func gather(source string) error {
 	}
 	for _, module := range []string{"lean", "full"} {
 		err := command(root, []string{"GOOS=wasip1", "GOARCH=wasm"}, "go", "build", "-buildmode=c-shared",
-			"-trimpath", "-ldflags=-s -w", "-o", filepath.Join(source, "bin", module+".wasm"), "./wasm/"+module)
+			"-trimpath", "-gcflags=runtime=-l", "-ldflags=-s -w", "-o", filepath.Join(source, "bin", module+".wasm"), "./wasm/"+module)
 		if err != nil {
 			return err
 		}

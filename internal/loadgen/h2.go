@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -558,7 +559,7 @@ func greet(s *sealed) (*h2, error) {
 			return h, nil
 		}
 		n, from, err := s.read(p)
-		if err == io.EOF {
+		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
 			return nil, errors.New("HTTP/2: the server closed the connection before its SETTINGS")
 		}
 		if err != nil {
