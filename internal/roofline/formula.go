@@ -32,7 +32,7 @@ func Formula(in []float64) string {
 	case BindingCompute:
 		step = flopsOf(in, out) + " at " + timesOf(devices) + peaks(in)
 	case BindingCommunication:
-		step = communicationFormula(in, float64(b*(in[SlotGamma]+1)), false)
+		step = communicationFormula(in, float64(b*(in[SlotGamma]+1)))
 	}
 	step += " = " + Number(out[OutDecodeStepHardMS]-drafts) + " ms"
 	if drafts > 0 {
@@ -162,7 +162,7 @@ func PrefillFormula(in []float64) string {
 		}
 		return s + ") ÷ " + timesOf(devices) + peaks(in) + result
 	case BindingCommunication:
-		return communicationFormula(in, fresh, false) + result
+		return communicationFormula(in, fresh) + result
 	}
 	return ""
 }
@@ -202,11 +202,11 @@ func LinkFormula(in []float64, tokens float64) string {
 	}
 	var w step
 	w.pass(in, tokens, tokens, false)
-	return communicationFormula(in, tokens, false) + " = " + Number(w.links/in[SlotPP]*1e3) + " ms"
+	return communicationFormula(in, tokens) + " = " + Number(w.links/in[SlotPP]*1e3) + " ms"
 }
 
 // communicationFormula writes the bound of the links over so many tokens of the group.
-func communicationFormula(in []float64, tokens float64, expected bool) string {
+func communicationFormula(in []float64, tokens float64) string {
 	t, dp := in[SlotTP], in[SlotDP]
 	layers, sums, shared := 0.0, 0.0, 0.0 // layers of a copy; all-reduces among a copy's devices; layers whose experts are shared by all copies
 	var moe *packedKind
@@ -239,7 +239,7 @@ func communicationFormula(in []float64, tokens float64, expected bool) string {
 		return s + reduceFormula(in, float64(t*dp), tokens)
 	}
 	each := tokens / float64(t*dp)
-	if allToAll(in, moe, each, expected) == 0 {
+	if allToAll(in, moe, each, false) == 0 {
 		return s + "0 (experts at best on a token's own device)"
 	}
 	others := math.Ceil(moe[KindTopK]/(moe[KindExperts]/in[SlotEP])) - 1

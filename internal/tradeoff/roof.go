@@ -7,14 +7,6 @@ import (
 	"rowproof/internal/row"
 )
 
-// Query is the ceiling question that a recipe asks of one of its replicas that decode:
-// its model on the devices that share it, in its own types. why is not "" when the roofs
-// of its layout cannot be computed.
-func Query(c Catalog, recipe string) (q roofline.Query, replicas int64, why string) {
-	l, why := layoutOf(c, recipe)
-	return l.decode, l.decoding, why
-}
-
 // layout is what a recipe asks of the replicas that decode and of those that take prompts
 // in, mostly the same.
 type layout struct {
@@ -23,6 +15,8 @@ type layout struct {
 	decoding, filling int64 // replicas
 }
 
+// layoutOf asks a recipe's ceiling questions: its model on the devices that share it, in
+// its own types. why is not "" when the roofs of its layout cannot be computed.
 func layoutOf(c Catalog, recipe string) (l layout, why string) {
 	l.recipe = c.Recipes[recipe]
 	if l.recipe == nil {

@@ -350,7 +350,8 @@ func TestQueryOfReplicas(t *testing.T) {
 	c := known()
 	c.Recipes["m/t-x8/latency/vllm"].Pools[0].TP = 4
 	c.Recipes["m/t-x8/latency/vllm"].Pools[0].DP = 2
-	q, replicas, why := Query(c, "m/t-x8/latency/vllm")
+	l, why := layoutOf(c, "m/t-x8/latency/vllm")
+	q, replicas := l.decode, l.decoding
 	if q.TP != 4 || replicas != 2 || why != "" {
 		t.Errorf("tp %d, %d replicas, %q", q.TP, replicas, why)
 	}
@@ -362,12 +363,12 @@ func TestQueryOfReplicas(t *testing.T) {
 	for recipe, want := range map[string]string{
 		"m/t/none/vllm": "no recipe m/t/none/vllm",
 	} {
-		if _, _, why := Query(c, recipe); why != want {
+		if _, why := layoutOf(c, recipe); why != want {
 			t.Errorf("%s: %q", recipe, why)
 		}
 	}
 	c.Recipes["m/t/latency/vllm"].Speculation = &row.Speculation{Method: "eagle3", DraftTokens: 3}
-	if _, _, why := Query(c, "m/t/latency/vllm"); !strings.HasPrefix(why, "speculation") {
+	if _, why := layoutOf(c, "m/t/latency/vllm"); !strings.HasPrefix(why, "speculation") {
 		t.Errorf("speculation: %q", why)
 	}
 }
