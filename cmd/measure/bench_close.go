@@ -55,7 +55,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		line := tableRow{
 			shape: shape{r.Workload.ISL, r.Workload.OSL}, load: loadColumn(&r.Workload),
 			outputTokPerS: r.Figures.OutputTokPerSec, roof: ofRoof(out.report.AsItWas, r),
-			verdict: gate.Verdict(results), height: height(&r.Workload),
+			verdict: gate.VerdictOf(r, results), height: height(&r.Workload),
 		}
 		if d := r.Figures.TTFT; d != nil {
 			line.ttft = d.P50

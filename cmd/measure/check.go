@@ -84,7 +84,7 @@ func check(_ context.Context, args []string, s streams) int {
 		}
 		b.Today = todayOf(known, b.Report)
 		for i, results := range b.Judge(nil) {
-			verdict := gate.Verdict(results)
+			verdict := gate.VerdictOf(b.Rows[i].Row, results)
 			if verdict != gate.Verified {
 				code = exitFailed
 			}

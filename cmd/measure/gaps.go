@@ -121,7 +121,8 @@ func measuredRows(known *catalog.Catalog, root string) (rows []tradeoff.Measured
 
 // ranked is what ranking needs of row i of a report.
 func ranked(b *rowfile.Bundle, i int, results []gate.Result, withdrawn map[string]catalog.Withdrawal) tradeoff.Measured {
-	r, verdict := b.Rows[i].Row, gate.Verdict(results)
+	r := b.Rows[i].Row
+	verdict := gate.VerdictOf(r, results)
 	if _, out := withdrawn[r.ID]; out {
 		verdict = gate.Withdrawn
 	}

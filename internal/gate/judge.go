@@ -1,5 +1,7 @@
 package gate
 
+import "rowproof/internal/row"
+
 // judges are the gates in the order in which they are shown. Schema 1 carries the
 // evidence of all.
 var judges = []struct {
@@ -47,11 +49,21 @@ func Blocking(results []Result) []Result {
 	return out
 }
 
-// Verdict is Verified when no answer blocks, else Unverified. Withdrawn and imported are
-// told by the corpus, not by the gates.
+// Verdict is Verified when no answer blocks, else Unverified.
 func Verdict(results []Result) string {
 	if len(Blocking(results)) > 0 {
 		return Unverified
 	}
 	return Verified
+}
+
+// VerdictOf is the verdict of a row: of one that another tool measured it is Imported where
+// nothing is wrong and something cannot be judged. Withdrawn is told by the corpus.
+func VerdictOf(r *row.Row, results []Result) string {
+	if r.Proof.Source != nil {
+		if blocking := Blocking(results); len(blocking) > 0 && blocking[0].Answer != Fail {
+			return Imported
+		}
+	}
+	return Verdict(results)
 }

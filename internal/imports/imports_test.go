@@ -35,6 +35,8 @@ var layers = map[string]int{
 	"internal/engine/simulator": 6,
 	"internal/host":             5,
 	"internal/prompts":          5,
+	"internal/harness":          5, // other tools' result files; pure parsing, runs in the browser
+	"internal/launch":           6, // runs what a recipe says
 	"internal/rowtest":          5,
 	"internal/rooftest":         5,
 	"internal/render/format":    5,

@@ -209,7 +209,7 @@ func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, wit
 	var pages []func() error
 	for i := range b.Rows {
 		d := &b.Rows[i]
-		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results[i], Verdict: gate.Verdict(results[i]), Withdrawn: withdrawn[d.Row.ID]}
+		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results[i], Verdict: gate.VerdictOf(d.Row, results[i]), Withdrawn: withdrawn[d.Row.ID]}
 		m.Listed = m.Verdict == gate.Verified || simulated
 		if b.Report.AsItWas != nil {
 			m.Model, m.Target = &b.Report.AsItWas.Model, &b.Report.AsItWas.Target

@@ -59,6 +59,10 @@ type Sample struct {
 	Chunks *int64 `json:"chunks,omitempty"`
 	Tokens *int64 `json:"tokens,omitempty"`
 
+	// Unplaced is of an import whose tool does not say when it sent the request: Enqueued and
+	// Sent are 0, and only what counts from the sending holds.
+	Unplaced bool `json:"unplaced,omitempty"`
+
 	asked int64 // tokens of output, as Compute fills it in; 0: not known
 }
 

@@ -1,0 +1,79 @@
+package row
+
+// Receipt is what host and server said of themselves before the first row.
+type Receipt struct {
+	Engine  EngineReceipt     `json:"engine"`
+	Weights WeightsReceipt    `json:"weights"`
+	Devices []Device          `json:"devices"`
+	Host    Host              `json:"host"`
+	Runtime RuntimeReceipt    `json:"runtime"`
+	Unread  map[string]string `json:"unread"` // field → why it could not be read
+
+	// Taken is of a receipt that measure receipt took beside the server, for a run whose
+	// client sat elsewhere. Nil where the run read it itself.
+	Taken *Taken `json:"taken,omitempty"`
+
+	// EvidenceSHA256 is of the run's own line in the evidence file, without its newline.
+	// Reports from before it was written have none, and keep their ids.
+	EvidenceSHA256 string `json:"evidence_sha256,omitempty"`
+}
+
+// EngineReceipt is the server as it reports itself.
+type EngineReceipt struct {
+	Name          string            `json:"name"`
+	Version       string            `json:"version"`
+	Model         string            `json:"model"` // id the server serves
+	StartedAt     string            `json:"started_at"`
+	CommandLine   []string          `json:"command_line"` // secrets masked; null when it could not be read
+	Arguments     map[string]string `json:"arguments"`
+	ArgumentsFrom string            `json:"arguments_from"`
+
+	// Environment is of the server's process: an allow list, a secret is "(masked)". Nil
+	// where it could not be read, and in reports from before it was kept.
+	Environment map[string]string `json:"environment,omitzero"`
+}
+
+// WeightsReceipt says what weights ran, as far as it can be known.
+type WeightsReceipt struct {
+	Source       string `json:"source"` // random, repository, file or unknown
+	Revision     string `json:"revision"`
+	ConfigSHA256 string `json:"config_sha256"`
+}
+
+// Device is one accelerator as its own tool reports it.
+type Device struct {
+	Index       int64  `json:"index"`
+	Name        string `json:"name"`
+	UUID        string `json:"uuid"`
+	MemoryBytes *int64 `json:"memory_bytes"`
+	Driver      string `json:"driver"`
+	Used        bool   `json:"used"` // a process of the server's tree holds memory on it
+
+	// Processes are the titles of the server's processes on it, such as VLLM::Worker_TP1,
+	// which tell its rank.
+	Processes []string `json:"processes,omitempty"`
+}
+
+// Host is the machine that served.
+type Host struct {
+	Kernel        string `json:"kernel"`
+	CPU           string `json:"cpu"`
+	Cores         int64  `json:"cores"`
+	MemoryBytes   *int64 `json:"memory_bytes"`
+	NUMABalancing *int64 `json:"numa_balancing"` // a bitmask: anything but 0 is on
+}
+
+// RuntimeReceipt says what the server ran from.
+type RuntimeReceipt struct {
+	Kind     string            `json:"kind"` // packages, image, binary or unknown
+	Image    string            `json:"image"`
+	Packages map[string]string `json:"packages"`
+}
+
+// Taken says when and where a receipt was taken that a run was given.
+type Taken struct {
+	At     string `json:"at"`    // RFC 3339, UTC
+	Until  string `json:"until"` // of the last reading that was kept; At where it was not watched
+	Host   string `json:"host"`  // the name of the machine, which need not be the client's
+	SHA256 string `json:"sha256"`
+}
