@@ -49,6 +49,7 @@ func verbs() []verb {
 		{"gaps", "what is not measured, ranked, each with its command", gaps},
 		{"check", "run every gate over a report", check},
 		{"publish", "put a verified report into data/rows", publish},
+		{"withdraw", "take published rows out of the rankings, with the reason", withdraw},
 		{"version", "say which build this is", versionVerb},
 	}
 }
