@@ -182,6 +182,7 @@ type recipeView struct {
 	Links    []string
 	Tables   []rowTable
 	Besides  []besideView
+	History  *historyView
 	Receipts []fact
 	Notes    []string
 }
@@ -402,6 +403,7 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 	v.Sign, v.Verdict = s.recipeVerdict(w, r, live)
 	v.Gauges = s.recipeGauges(live, v.ID)
 	v.Tables = s.rowTables(v.ID, v.Title, r.rows)
+	v.History = history(v.ID, v.Title, r.rows)
 	v.Links = s.linksOf(r.rows)
 	v.Besides = s.besides(w, r)
 	if len(live) > 0 {
