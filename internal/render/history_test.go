@@ -32,7 +32,7 @@ func TestRunsOverTime(t *testing.T) {
 	if a, b := strings.Index(table, first.Rows[0].ID), strings.Index(table, second.Rows[0].ID); a > b {
 		t.Error("the newest run stands first")
 	}
-	if n := strings.Count(table, "cy=50%"); n != 2*3*len(first.Rows) {
+	if n := strings.Count(table, `cy="50%"`); n != 2*3*len(first.Rows) {
 		t.Errorf("%d repeats are drawn, want %d", n, 2*3*len(first.Rows))
 	}
 }
