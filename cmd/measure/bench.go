@@ -5,18 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"rowproof/data"
 	"rowproof/internal/catalog"
 	"rowproof/internal/engine/simulator"
 	"rowproof/internal/gate"
 	"rowproof/internal/host"
+	"rowproof/internal/launch"
 	"rowproof/internal/prompts"
 	"rowproof/internal/row"
 	"rowproof/internal/version"
@@ -58,7 +57,7 @@ func bench(ctx context.Context, args []string, s streams) int {
 // runBench measures every planned row and returns the exit code; an error is told by
 // the caller.
 func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
-	cat, err := readCatalog(data.FS)
+	cat, err := readCatalog(o.root)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -78,6 +77,17 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 	}
 	if err := o.checkLimits(); err != nil {
 		return exitUsage, err
+	}
+	if o.launch.wanted {
+		l, err := o.start(ctx, &asItWas.Recipe, s.err)
+		if err != nil {
+			return exitFailed, err
+		}
+		defer func() {
+			if err := l.stop(); err != nil {
+				fmt.Fprintf(s.err, "measure bench: %v\n", err)
+			}
+		}()
 	}
 	srv, stop, err := reach(ctx, o, cat, s.err)
 	if err != nil {
@@ -223,7 +233,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 // thisProgram is the path of this program, for a shell.
 func thisProgram() string {
 	if exe, err := os.Executable(); err == nil {
-		return shellQuote(exe)
+		return launch.Quote(exe)
 	}
 	return "measure"
 }
@@ -261,14 +271,10 @@ func (s *sweep) rows(ctx context.Context, plan course, out *output, w io.Writer)
 }
 
 // readCatalog loads the catalogue and refuses one with problems.
-func readCatalog(fsys fs.FS) (*catalog.Catalog, error) {
-	c, problems := catalog.Load(fsys)
+func readCatalog(root string) (*catalog.Catalog, error) {
+	c, problems := openCatalog(root)
 	if len(problems) > 0 {
-		lines := make([]string, len(problems))
-		for i, p := range problems {
-			lines[i] = p.String()
-		}
-		return nil, errors.New("the catalogue in this binary has problems:\n" + strings.Join(lines, "\n"))
+		return nil, errors.New("the catalogue has problems:\n" + strings.Join(problems, "\n"))
 	}
 	return c, nil
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"rowproof/internal/gate"
+	"rowproof/internal/launch"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 )
 
 // judge runs the gates over the rows as they lie in memory.
-func (o *output) judge() [][]gate.Result {
+func (o *output) judge(root string) [][]gate.Result {
 	b := rowfile.Bundle{
 		Path: o.reportFile(), Report: o.report, Evidence: o.evidence,
 		Now: time.Now().UTC().Format(time.RFC3339),
@@ -35,7 +36,7 @@ func (o *output) judge() [][]gate.Result {
 			Samples: o.samples[i], Evidence: &o.evidence[i+1],
 		})
 	}
-	known, _ := openCatalog("")
+	known, _ := openCatalog(root)
 	b.Today = todayOf(known, o.report)
 	return b.Judge(nil)
 }
@@ -50,7 +51,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 	var lines []tableRow
 	var hints remedies
 	var lag clientLag
-	for i, results := range out.judge() {
+	for i, results := range out.judge(s.o.root) {
 		r := &out.report.Rows[i]
 		line := tableRow{
 			shape: shape{r.Workload.ISL, r.Workload.OSL}, load: loadColumn(&r.Workload),
@@ -113,7 +114,7 @@ func (s *sweep) close(w io.Writer, out *output) []string {
 		memory(w, out)
 	}
 	if out.written > 0 {
-		fmt.Fprintf(w, "\nEvery gate's reason: measure check %s\n", shellQuote(out.prefix+".json"))
+		fmt.Fprintf(w, "\nEvery gate's reason: measure check %s\n", launch.Quote(out.prefix+".json"))
 	}
 	return verdicts
 }
@@ -200,7 +201,7 @@ func (s *sweep) verifying(r *row.Receipt) string {
 		}
 	}
 	for i, w := range words {
-		words[i] = shellQuote(w)
+		words[i] = launch.Quote(w)
 	}
 	return strings.Join(words, " ")
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rowproof/data"
 	"rowproof/internal/engine"
 	"rowproof/internal/loadgen"
 	"rowproof/internal/prompts"
@@ -65,6 +64,8 @@ type benchOptions struct {
 
 	output          string
 	recipe          string
+	root            string // of the catalogue; "" is the one in this binary
+	launch          launching
 	requireVerified bool
 	verbose         bool
 	json            bool
@@ -156,6 +157,8 @@ func (o *benchOptions) declare(c collector) *inputs {
 	c.choice("endpoint", &o.endpoint, "", engine.Paths(), "route to load: "+strings.Join(engine.Paths(), ", ")+"; without it /v1/completions, or the own one of llama.cpp and Ollama")
 	c.add("engine", "", "NAME", "engine that serves: "+strings.Join(engine.Engines, ", ")+"; openai sends no engine's extensions; without it the server is asked", o.setEngine)
 	c.add("recipe", "", "CELL", "MODEL/TARGET/STRATEGY/ENGINE of the catalogue that the server runs: opens the gates that compare with it", o.setRecipe)
+	o.declareLaunch(c)
+	c.StringVar(&o.root, "root", "", "folder that holds data/ with the catalogue of recipes (default the one in this binary)")
 
 	c.add("cells", "128:128,2048:128,128:1024", "LIST", "shapes, prompt:output in tokens", func(s string) string {
 		shapes, wrong := parseShapes(s)
@@ -279,9 +282,13 @@ func (o *benchOptions) finish(in *inputs, c collector) {
 		wrong("%s", text)
 	}
 	o.readKey(in.keyFile, wrong)
+	o.finishLaunch(given, wrong)
 	o.needsServer(given, wrong)
 	if o.recipe != "" {
-		if cat, err := readCatalog(data.FS); err != nil {
+		if !c.root(o.root) {
+			return
+		}
+		if cat, err := readCatalog(o.root); err != nil {
 			wrong("%v", err)
 		} else if _, err := takeRecipe(cat, o); err != nil {
 			wrong("%v", err)
@@ -291,7 +298,7 @@ func (o *benchOptions) finish(in *inputs, c collector) {
 
 // needsServer finds flags that mean nothing to the embedded engine.
 func (o *benchOptions) needsServer(given func(string) bool, wrong func(string, ...any)) {
-	if given("base-url") {
+	if given("base-url") || o.launch.wanted {
 		return
 	}
 	if o.model != "" {

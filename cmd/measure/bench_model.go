@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"rowproof/internal/catalog"
+	"rowproof/internal/launch"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 )
@@ -96,7 +96,7 @@ func withoutServer(c *catalog.Catalog, asked string, devices []row.Device) strin
 	const base = "http://127.0.0.1:8000"
 	var b strings.Builder
 	fmt.Fprintf(&b, "MODEL %s without --base-url: want the server that serves it\n", asked)
-	fmt.Fprintf(&b, "  measure bench %s --base-url %s\n", shellQuote(asked), base)
+	fmt.Fprintf(&b, "  measure bench %s --base-url %s\n", launch.Quote(asked), base)
 	if _, id := c.ModelByName(asked); id != "" {
 		recipes := recipesOf(c, id)
 		here, device := onDevices(c, recipes, devices)
@@ -111,8 +111,8 @@ func withoutServer(c *catalog.Catalog, asked string, devices []row.Device) strin
 		}
 		if first != "" {
 			r := c.Recipes[first]
-			fmt.Fprintf(&b, "  %s\n  measure bench %s --base-url %s --recipe %s\n", launchLine(id, r, defaultPort), shellQuote(asked), base, first)
-			if r.Weights.Repository == randomWeights {
+			fmt.Fprintf(&b, "  %s\n  measure bench %s --base-url %s --recipe %s\n", launch.For(id, r, launch.Options{Port: defaultPort}).Line(), launch.Quote(asked), base, first)
+			if r.Weights.Repository == launch.Random {
 				fmt.Fprintf(&b, "  (its weights are random: %s is a folder of the working directory that holds config.json and the tokenizer)\n", id)
 			}
 			others := slices.DeleteFunc(recipes, func(key string) bool { return key == first })
@@ -154,9 +154,6 @@ func onDevices(c *catalog.Catalog, recipes []string, devices []row.Device) (here
 	return here, name
 }
 
-// randomWeights stands for a repository where the engine makes weights up.
-const randomWeights = "random"
-
 // recipesOf lists a model's recipes, those tuned for one user at a time first.
 func recipesOf(c *catalog.Catalog, model string) []string {
 	var keys []string
@@ -179,39 +176,3 @@ func recipesOf(c *catalog.Catalog, model string) []string {
 
 // defaultPort is where the commands that are shown let a server listen.
 const defaultPort = 8000
-
-// launchLine is a recipe's own command on one line of shell.
-func launchLine(modelID string, r *row.Recipe, port uint16) string {
-	var words []string
-	for name, val := range r.Env {
-		words = append(words, name+"="+shellQuote(val))
-	}
-	slices.Sort(words)
-	for _, w := range r.Launch {
-		switch w {
-		case "{flags}":
-			for _, f := range r.Flags {
-				words = append(words, shellQuote(f))
-			}
-		default:
-			weights := r.Weights.Repository
-			if weights == randomWeights {
-				weights = modelID // a folder of config and tokenizer in the working directory
-			}
-			w = strings.NewReplacer("{weights}", weights, "{port}", strconv.Itoa(int(port))).Replace(w)
-			words = append(words, shellQuote(w))
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// shellQuote writes a word so that a POSIX shell reads it back unchanged.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r > ' ' && r < 0x7f && !strings.ContainsRune("\"'`$\\|&;<>()*?[]{}~#!", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

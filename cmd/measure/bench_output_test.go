@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"rowproof/data"
 	"rowproof/internal/gate"
 	"rowproof/internal/row"
 	"rowproof/internal/rowtest"
@@ -44,7 +43,7 @@ func TestVerdictsAtTheEndAreThoseOfTheFiles(t *testing.T) {
 	}
 	out := run(filepath.Join(t.TempDir(), "run"))
 	onDisk := loaded(t, out.prefix).Judge(nil)
-	for i, results := range out.judge() {
+	for i, results := range out.judge("") {
 		for j, now := range results {
 			if later := onDisk[i][j]; now.Answer != later.Answer || now.Reason != later.Reason {
 				t.Errorf("row %d, gate %s: %s, %s; from its files %s, %s", i, now.Gate, now.Answer, now.Reason, later.Answer, later.Reason)
@@ -52,14 +51,14 @@ func TestVerdictsAtTheEndAreThoseOfTheFiles(t *testing.T) {
 		}
 	}
 	// Without --output the rows are judged as if their files lay there.
-	for i, results := range run("").judge() {
+	for i, results := range run("").judge("") {
 		for j, now := range results {
 			if kept := onDisk[i][j]; now.Answer != kept.Answer || now.Reason != kept.Reason {
 				t.Errorf("without files: row %d, gate %s: %s, %s; from files %s, %s", i, now.Gate, now.Answer, now.Reason, kept.Answer, kept.Reason)
 			}
 		}
 	}
-	c, err := readCatalog(data.FS)
+	c, err := readCatalog("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +80,7 @@ func TestVerdictsAtTheEndAreThoseOfTheFiles(t *testing.T) {
 // The first reason that the table gives is one that failed, where one did; a simulated
 // row's client is held against its evidence too.
 func TestTheTableTellsOfAFailureFirst(t *testing.T) {
-	c, err := readCatalog(data.FS)
+	c, err := readCatalog("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +104,7 @@ func TestTheTableTellsOfAFailureFirst(t *testing.T) {
 		report.Rows = nil
 		out := &output{stdout: io.Discard, report: report, evidence: evidence[:1:1]}
 		out.add(m, io.Discard)
-		if cold := out.judge()[0][slices.Index(gate.Names, "cold")]; cold.Answer != gate.Unjudged {
+		if cold := out.judge("")[0][slices.Index(gate.Names, "cold")]; cold.Answer != gate.Unjudged {
 			t.Fatalf("gate cold says %s: %s", cold.Answer, cold.Reason)
 		}
 		var told bytes.Buffer
@@ -118,7 +117,7 @@ func TestTheTableTellsOfAFailureFirst(t *testing.T) {
 
 // Where no file could be written, none is named for a look at the gates.
 func TestNoReportNoHint(t *testing.T) {
-	c, err := readCatalog(data.FS)
+	c, err := readCatalog("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"rowproof/internal/launch"
 )
 
 const (
@@ -13,13 +15,14 @@ is called as the model and holds its config and tokenizer.`
 	launchExample = `measure launch llama-3.1-8b/h200-sxm/latency/vllm`
 )
 
-func launch(_ context.Context, args []string, s streams) int {
-	var root string
+func launchVerb(_ context.Context, args []string, s streams) int {
+	var root, means string
 	var list bool
 	var port uint16
 	flags := newCollector("launch")
 	usage(flags.FlagSet, "launch RECIPE [flags]", launchWhat, launchExample)
 	flags.port(&port, defaultPort, 1, "port that the server is to listen on")
+	flags.choice("runtime", &means, "", launchMeans, "what is to run it: "+strings.Join(launchMeans, ", ")+"; without it a process, or docker for an image")
 	flags.BoolVar(&list, "list", false, "print the name of every recipe, one a line")
 	flags.StringVar(&root, "root", "", "folder that holds data/ (default the catalogue in this binary)")
 	if code, done := flags.parse(args, s); done {
@@ -48,10 +51,15 @@ func launch(_ context.Context, args []string, s streams) int {
 	if r == nil {
 		return complain(s, "launch", exitUsage, []string{noRecipe(known, recipe)})
 	}
-	if r.Runtime.Image != "" {
-		return complain(s, "launch", exitFailed, []string{recipe + " runs from an image: start " + r.Runtime.Image + " as the recipe's page says"})
+	switch image := r.Runtime.Image != ""; {
+	case means == "" && image:
+		means = launch.Docker
+	case means == "":
+		means = launch.Process
+	case !image && means != launch.Process:
+		return complain(s, "launch", exitUsage, []string{"--runtime " + means + ": " + recipe + " names packages and no image; want --runtime process"})
 	}
 	model, _, _ := strings.Cut(recipe, "/")
-	fmt.Fprintln(s.out, launchLine(model, r, port))
+	fmt.Fprintln(s.out, launch.For(model, r, launch.Options{Means: means, Port: port, Cache: hubCache()}).Line())
 	return exitOK
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"rowproof/data"
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 	"rowproof/internal/rowtest"
@@ -18,11 +21,22 @@ import (
 //	truncate FILE        cut a file in half
 //	edit FILE OLD NEW    replace the first place where OLD stands
 //	reseal FILE          give a report's rows the ids that follow from it
+//	catalogue DIR        put this binary's models, targets and strategies below DIR/data
 var reportCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"report":   reportCommand,
 	"truncate": truncateCommand,
 	"edit":     editCommand,
 	"reseal":   resealCommand,
+	"catalogue": func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: catalogue DIR")
+		}
+		for _, kind := range []string{"models", "targets", "strategies"} {
+			part, err := fs.Sub(data.FS, kind)
+			ts.Check(err)
+			ts.Check(os.CopyFS(ts.MkAbs(filepath.Join(args[0], "data", kind)), part))
+		}
+	},
 }
 
 func reportCommand(ts *testscript.TestScript, neg bool, args []string) {

@@ -36,7 +36,7 @@ var layers = map[string]int{
 	"internal/host":             5,
 	"internal/prompts":          5,
 	"internal/harness":          5, // other tools' result files; pure parsing, runs in the browser
-	"internal/launch":           6, // runs what a recipe says
+	"internal/launch":           5, // makes the command of a recipe, for pages too, and runs it
 	"internal/rowtest":          5,
 	"internal/rooftest":         5,
 	"internal/render/format":    5,
