@@ -67,6 +67,7 @@ test:
 test-full: test
 	go test -race ./...
 	go test -count=1 -run '^TestKilled' ./cmd/measure -kills 50
+	go test -count=1 -run '^TestFullChecksRows' ./wasm -every
 	@for p in $$(go list ./internal/...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; \
 	done

@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"internal/engine/simulator": 6,
 	"internal/host":             5,
 	"internal/prompts":          5,
+	"internal/recheck":          5, // makes a row again from its own files
 	"internal/harness":          5, // other tools' result files; pure parsing, runs in the browser
 	"internal/launch":           5, // makes the command of a recipe, for pages too, and runs it
 	"internal/rowtest":          5,

@@ -12,6 +12,16 @@ export interface FullExports extends WebAssembly.Exports {
    * of a model, or null; "problems": [{"where": a key's path, "text": …}]}.
    */
   config(): number;
+  /** Makes room for a name of so many bytes of UTF-8; returns where it begins, 0 above 4 KiB. */
+  name(bytes: number): number;
+  /** Keeps the file under the name, for check. */
+  keep(): void;
+  /**
+   * Makes row i of the report of that name again from the files that were kept, at a time
+   * in seconds since 1970, and forgets them; returns the answer's length. The answer is
+   * JSON: {"row": what package recheck says of the row, or null; "error": why it is}.
+   */
+  check(i: number, now: number): number;
   /** Where the last answer begins; it stays until the next one. */
   text(): number;
 }

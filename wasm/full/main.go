@@ -1,16 +1,19 @@
 //go:build wasip1
 
-// Full is the browser module that loads when a reader hands the page a file of their own:
-// it reads a config.json as measure does and answers with the model's half of a question,
-// which the lean module then computes with. Nothing leaves the page. full.d.ts states the
-// contract.
+// Full is the browser module that loads when a reader asks for more than the page has
+// computed: it reads a config.json as measure does and answers with the model's half of a
+// question, which the lean module then computes with; and it makes a published row again
+// from its own files, every figure and every gate. Nothing leaves the page. full.d.ts
+// states the contract.
 package main
 
 import (
 	"encoding/json"
+	"time"
 	"unsafe"
 
 	"rowproof/internal/checkpoint"
+	"rowproof/internal/recheck"
 	"rowproof/internal/render/halves"
 )
 
@@ -59,6 +62,56 @@ func config() uint32 {
 	}
 	given = nil
 	said, _ = json.Marshal(a) // holds nothing that JSON cannot write
+	return uint32(len(said))
+}
+
+// named is the last name that the page wrote.
+var named []byte
+
+// name makes room for a name of n bytes and returns where it begins; 0 above mostName.
+//
+//go:wasmexport name
+func name(n uint32) unsafe.Pointer {
+	if n > mostName {
+		return nil
+	}
+	named = make([]byte, max(n, 1))[:n]
+	return unsafe.Pointer(unsafe.SliceData(named))
+}
+
+const mostName = 4 << 10
+
+// files are those kept for the next check.
+var files = folder{}
+
+// keep keeps the file under the name.
+//
+//go:wasmexport keep
+func keep() {
+	files[string(named)] = given
+	given = nil
+}
+
+// checked is what check writes.
+type checked struct {
+	Row   *recheck.Row `json:"row"` // null where there is none to judge
+	Error string       `json:"error"`
+}
+
+// check makes row i of the report of that name again, at the reader's time in seconds
+// since 1970, from the files that were kept. It forgets them and returns the length of its
+// answer, which is JSON in UTF-8 at text().
+//
+//go:wasmexport check
+func check(i uint32, now float64) uint32 {
+	c := checked{}
+	r, err := recheck.One(files, string(named), int(i), time.Unix(int64(now), 0).UTC().Format(time.RFC3339))
+	if err != nil {
+		c.Error = err.Error()
+	}
+	c.Row = r
+	files = folder{}
+	said, _ = json.Marshal(c) // holds nothing that JSON cannot write
 	return uint32(len(said))
 }
 
