@@ -276,19 +276,19 @@ func parallel(n int, f func(i int)) {
 func (s *site) copyProof(file string, report []byte, samples string, copied map[string]bool) ([]download, error) {
 	var out []download
 	add := func(name, path string, data []byte) error {
-		out = append(out, download{name, path, format.Bytes(float64(len(data))), rowfile.SHA256(data)})
+		out = append(out, download{name, path, format.Bytes(float64(len(data))), rowfile.SHA256(data), int64(len(data))})
 		if copied[path] {
 			return nil
 		}
 		copied[path] = true
 		return s.out.write(path, data)
 	}
-	if err := add("Report", file, report); err != nil {
+	if err := add(reportDownload, file, report); err != nil {
 		return nil, err
 	}
 	for _, beside := range []struct{ name, path string }{
-		{"Samples of this row", path.Join(path.Dir(file), samples)},
-		{"Evidence of the run", rowfile.EvidenceFile(file)},
+		{samplesDownload, path.Join(path.Dir(file), samples)},
+		{evidenceDownload, rowfile.EvidenceFile(file)},
 	} {
 		if beside.path == path.Dir(file) {
 			continue // no samples that can be read

@@ -47,11 +47,45 @@ type rowView struct {
 	All        []figureLine
 	Rates      []rateLine
 	Downloads  []download
+	Verify     *verifyView
+}
+
+// verifyView is what a reader's browser needs to make the row again; nil where its samples
+// cannot be fetched.
+type verifyView struct {
+	Index           int
+	Report          string // addresses
+	Samples         string
+	Evidence        string
+	Full, Integrity string
+	Size            string // of what is fetched
+}
+
+// verifyHere is nil where a file of the row is not published.
+func (s *site) verifyHere(m *measured, downloads []download) *verifyView {
+	v := &verifyView{Index: m.Index, Full: s.assets.full.address, Integrity: s.assets.full.integrity}
+	var bytes int64
+	for _, d := range downloads {
+		switch bytes += d.bytes; d.Name {
+		case reportDownload:
+			v.Report = d.Address
+		case samplesDownload:
+			v.Samples = d.Address
+		case evidenceDownload:
+			v.Evidence = d.Address
+		}
+	}
+	if v.Report == "" || v.Samples == "" {
+		return nil
+	}
+	v.Size = format.Bytes(float64(bytes))
+	return v
 }
 
 // bigFigure is one of the six figures that a row opens with.
 type bigFigure struct {
 	Name, Unit string
+	Field      string // as recorded; "" of one that is derived
 	tableFigure
 }
 
@@ -98,9 +132,19 @@ type rateLine struct {
 	Reason            string
 }
 
-type exactValue struct{ Value, Reason string }
+type exactValue struct{ Field, Value, Reason string }
 
-type download struct{ Name, Address, Size, SHA256 string }
+type download struct {
+	Name, Address, Size, SHA256 string
+	bytes                       int64
+}
+
+// What a row's downloads are called.
+const (
+	reportDownload   = "Report"
+	samplesDownload  = "Samples of this row"
+	evidenceDownload = "Evidence of the run"
+)
 
 type gaugeView struct {
 	SVG       template.HTML
@@ -155,6 +199,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		Receipt:   receiptFacts(m),
 		Server:    serverFacts(&m.Row.Server, &m.Counts, m.Notes),
 		Downloads: downloads,
+		Verify:    s.verifyHere(m, downloads),
 	}
 	if was := m.Report.AsItWas; was != nil {
 		v.Recipe = recipeFacts(&was.Recipe)
@@ -167,15 +212,18 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 	}
 	var missing letters
 	one := []*measured{m}
-	for _, c := range []column{
-		latencyColumn("TTFT p50", "ttft_ms", p50, one, ttft),
-		latencyColumn("TTFT p99", "ttft_ms", p99, one, ttft),
-		latencyColumn("ITL p50", "itl_ms", p50, one, itl),
-		latencyColumn("ITL p99", "itl_ms", p99, one, itl),
-		newColumn("Per user, median", "tok/s", one, (*measured).perUser),
-		newColumn("Per GPU", "output tok/s/GPU", one, (*measured).perGPU),
+	for _, c := range []struct {
+		field string
+		column
+	}{
+		{"ttft_ms.p50", latencyColumn("TTFT p50", "ttft_ms", p50, one, ttft)},
+		{"ttft_ms.p99", latencyColumn("TTFT p99", "ttft_ms", p99, one, ttft)},
+		{"itl_ms.p50", latencyColumn("ITL p50", "itl_ms", p50, one, itl)},
+		{"itl_ms.p99", latencyColumn("ITL p99", "itl_ms", p99, one, itl)},
+		{"", newColumn("Per user, median", "tok/s", one, (*measured).perUser)},
+		{"output_tok_s_per_gpu", newColumn("Per GPU", "output tok/s/GPU", one, (*measured).perGPU)},
 	} {
-		v.Six = append(v.Six, bigFigure{c.Name, c.Unit, c.figure(m, &missing)})
+		v.Six = append(v.Six, bigFigure{c.Name, c.Unit, c.field, c.figure(m, &missing)})
 	}
 	v.Repeats, v.RepeatHead = repeatViews(m, &missing)
 	v.Starts = starts(m)
@@ -496,10 +544,10 @@ func figureLines(m *measured) ([]figureLine, []rateLine) {
 		for _, q := range []quantile{mean, p50, p90, p95, p99} {
 			e := latency(l.dist, q, m.Missing, l.field)
 			if e.Value == nil {
-				line.Values = append(line.Values, exactValue{Reason: e.Reason})
+				line.Values = append(line.Values, exactValue{Field: l.field + "." + q.name, Reason: e.Reason})
 				continue
 			}
-			line.Values = append(line.Values, exactValue{Value: format.Exact(*e.Value)})
+			line.Values = append(line.Values, exactValue{Field: l.field + "." + q.name, Value: format.Exact(*e.Value)})
 		}
 		all = append(all, line)
 	}

@@ -4,6 +4,7 @@
 // "names": […]}</script> (render's Recompute) and a line with id recomputed.
 import { lean } from "../js/lean";
 import { idle } from "../js/idle";
+import "./verify";
 
 interface Published {
   query: number[];
