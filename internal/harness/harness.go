@@ -8,6 +8,7 @@ package harness
 import (
 	"io"
 
+	"rowproof/internal/roofline"
 	"rowproof/internal/row"
 )
 
@@ -37,7 +38,8 @@ type Run struct {
 	Status   string       // row.StatusOK or row.StatusError
 	Reason   string
 
-	Stated []row.Stated // every figure of the file, as it stands there
+	Stated    []row.Stated     // every figure of the file, as it stands there
+	DurationS roofline.Decimal // what its rates are divided by
 
 	// Samples are its requests, whole µs, in the order of the file; nil where it holds none,
 	// and NoSamples says why.

@@ -132,7 +132,7 @@ func tokensFrom(s *Sample) string {
 // leastSure keeps the weaker of two sources, so that one request counted by us marks
 // the row.
 func leastSure(a, b string) string {
-	for _, source := range []string{TokensClient, TokensIDs, TokensUsage} {
+	for _, source := range []string{TokensClient, TokensTool, TokensIDs, TokensUsage} {
 		if a == source || b == source {
 			return source
 		}

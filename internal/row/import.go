@@ -1,5 +1,7 @@
 package row
 
+import "rowproof/internal/roofline"
+
 // Import is what another tool says of a row that it measured: its own figures beside
 // ours, which follow from its samples where its file holds any.
 type Import struct {
@@ -8,6 +10,12 @@ type Import struct {
 	Format  string   `json:"format"`  // of the file, as package harness names it
 	Clock   string   `json:"clock"`   // where its times come from, in words
 	Stated  []Stated `json:"stated"`
+
+	// DurationS is what the tool divides by for its rates, as it stands in the file.
+	DurationS roofline.Decimal `json:"duration_s,omitempty"`
+	// Unsaid are fields of the workload that the file does not say, by their JSON path: what
+	// stands there was observed, or stated by whoever imported it.
+	Unsaid []string `json:"unsaid,omitempty"`
 }
 
 // Stated is one figure as the tool gives it, with its own definition of it.

@@ -252,6 +252,7 @@ const (
 	TokensUsage    = "usage"     // the server's usage object
 	TokensIDs      = "token_ids" // ids in the chunks
 	TokensClient   = "chunks"    // counted by us: never verified
+	TokensTool     = "tool"      // of an import: counted by the tool, from usage or by its own tokenizer
 	TokensUnstated = ""          // no request said
 )
 

@@ -1,0 +1,196 @@
+package harness
+
+import (
+	"math"
+	"strings"
+
+	"rowproof/internal/roofline"
+	"rowproof/internal/row"
+)
+
+func isAIPerf(v *value) bool {
+	return v.has("aiperf_version", "request_count") || v.has("input_config", "request_latency", "time_to_first_token")
+}
+
+const aiperfClock = "Python's perf_counter_ns, read when aiohttp hands over a part of the body"
+
+// aiperfMetrics are those that stand for figures of ours, or could be taken for them.
+var aiperfMetrics = []metric{
+	{"time_to_first_token", "ms", "ttft_ms", row.RuleTTFT, ""},
+	{"inter_token_latency", "ms", "tpot_ms", row.RuleTPOT, "each request's mean, which we call TPOT"},
+	{"inter_chunk_latency", "ms", "chunk_gap_ms", row.RuleChunkGap, ""},
+	{"request_latency", "ms", "e2e_ms", row.RuleE2E, ""},
+	{"output_token_throughput", "tok/s", "output_tok_s", "", "over a duration of the tool's own, which its file does not give"},
+	{"total_token_throughput", "tok/s", "total_tok_s", "", "over a duration of the tool's own, which its file does not give"},
+	{"request_throughput", "requests/s", "request_s", "", ""},
+	{"output_token_throughput_per_user", "tok/s", "", row.RuleUserRate, "1 / TPOT of each request"},
+}
+
+// aiperf takes aiperf's aggregate; unit is authoritative.
+func aiperf(t *taker, v *value) {
+	t.result.Tool, t.result.Clock = "aiperf", aiperfClock
+	t.result.Version = t.words(v.get("aiperf_version"), "aiperf_version")
+	run := Run{Workload: closed(), NoSamples: "the aggregate holds no requests; give profile_export.jsonl beside it"}
+	if m := v.get("input_config", "models", "items").elements(); len(m) == 1 {
+		run.Model = t.words(m[0].get("name"), "input_config.models.items.name")
+	}
+	w := &run.Workload
+	w.Endpoint = map[string]string{"chat": "/v1/chat/completions", "completions": "/v1/completions"}[v.get("input_config", "endpoint", "type").reason()]
+	n := t.count(v.get("request_count", "avg"), "request_count.avg")
+	w.Requests = &n
+	for _, p := range v.get("input_config", "phases").elements() {
+		if p.get("kind").reason() != "profiling" {
+			continue
+		}
+		if c := p.get("concurrency"); c != nil && c.kind == '0' {
+			k := t.count(c, "concurrency")
+			w.Load.Concurrency = &k
+		}
+		for _, key := range []string{"rate", "request_rate"} {
+			if r := p.get(key); r != nil && r.kind == '0' {
+				w.Load.RequestRate = &r.text
+			}
+		}
+	}
+	if w.Load.Concurrency == nil && w.Load.RequestRate == nil {
+		run.Unsaid = append(run.Unsaid, "load.concurrency")
+	}
+	if d := v.get("input_config", "datasets").elements(); len(d) == 1 && d[0].get("type").reason() == "synthetic" {
+		w.ISL, w.OSL = t.count(d[0].get("prompts", "isl", "mean"), "isl.mean"), t.count(d[0].get("prompts", "osl", "mean"), "osl.mean")
+	}
+	for _, of := range []struct {
+		to          *int64
+		field, name string
+	}{{&w.ISL, "isl", "input_sequence_length"}, {&w.OSL, "osl", "output_sequence_length"}} {
+		if *of.to == 0 {
+			run.Unsaid = append(run.Unsaid, of.field)
+			if m := v.get(of.name, "p50"); m != nil && m.num > 0 {
+				*of.to = int64(math.Round(m.num))
+			}
+		}
+	}
+	run.Unsaid = append(run.Unsaid, "prompts.state", "sampling", "warmup")
+	if d := v.get("benchmark_duration", "avg"); d != nil && d.kind == '0' && d.num > 0 && v.get("benchmark_duration", "unit").reason() == "sec" {
+		run.DurationS = decimal(d)
+	}
+	for _, m := range aiperfMetrics {
+		of := v.get(m.name)
+		if of == nil {
+			continue
+		}
+		if u := of.get("unit").reason(); !sameUnit(u, m.unit) {
+			t.wrong(of.get("unit"), m.name+".unit", `"`+m.unit+`" or the tool's word for it`)
+			continue
+		}
+		if !strings.HasSuffix(m.figure, "_ms") && m.rule != row.RuleUserRate {
+			t.state(&run, of.get("avg"), m.name+".avg", &m, "")
+			continue
+		}
+		for _, s := range []statistic{{"avg", row.StatMean}, {"p50", row.StatMedian}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"std", row.StatStd}, {"min", row.StatMin}, {"max", row.StatMax}} {
+			t.state(&run, of.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
+		}
+	}
+	t.result.Runs = append(t.result.Runs, run)
+}
+
+func sameUnit(theirs, ours string) bool {
+	switch ours {
+	case "tok/s":
+		return theirs == "tokens/sec" || theirs == "tokens/sec/user"
+	case "requests/s":
+		return theirs == "requests/sec"
+	}
+	return theirs == ours
+}
+
+func isAIPerfRequest(v *value) bool {
+	return v.has("metadata", "metrics") && v.get("metadata", "request_start_ns") != nil
+}
+
+// aiperfRequests makes one run of the lines of profile_export.jsonl. Its times in ns pass
+// what a float64 holds, so differences are taken of the texts.
+func aiperfRequests(t *taker, lines []*value) {
+	t.result.Tool, t.result.Clock = "aiperf", aiperfClock
+	run := Run{Place: 1, Workload: closed(), Unsaid: []string{"isl", "osl", "load.concurrency", "prompts.state", "sampling", "warmup"}}
+	zero := int64(math.MaxInt64)
+	for _, l := range lines {
+		if at, ok := whole(l.get("metadata", "request_start_ns")); ok {
+			zero = min(zero, at)
+		}
+	}
+	for _, l := range lines {
+		if l.get("metadata", "benchmark_phase").reason() == "warmup" {
+			continue
+		}
+		s := row.Sample{Phase: row.PhaseTimed, I: int64(len(run.Samples)), Status: row.StatusOK, TokensFrom: row.TokensTool}
+		if at, ok := whole(l.get("metadata", "request_start_ns")); ok {
+			s.Sent = (at - zero + 500) / 1000
+			s.Enqueued = s.Sent
+		} else {
+			s.Unplaced = true
+		}
+		m := l.get("metrics")
+		isl, osl := t.count(m.get("input_sequence_length", "value"), "input_sequence_length"), t.count(m.get("output_sequence_length", "value"), "output_sequence_length")
+		if isl > 0 {
+			s.ISL = &isl
+		}
+		ttft := m.get("time_to_first_token", "value")
+		gaps := t.numbers(m.get("inter_chunk_latency", "value"), "inter_chunk_latency")
+		for i := range gaps {
+			gaps[i] /= 1e3
+		}
+		var times row.Gaps
+		ok := ttft != nil && ttft.kind == '0' && ttft.num > 0
+		if ok {
+			times, ok = chunks(ttft.num/1e3, gaps)
+		}
+		switch {
+		case !l.get("error").null():
+			s.Status, s.Reason = row.StatusError, cut("failed: "+l.get("error", "message").reason(), 500)
+		case osl == 0 || !ok:
+			s.Status, s.Reason = row.StatusError, "the tool has no times of it"
+		default:
+			s.OSL = &osl
+			keep(&s, times, osl)
+		}
+		run.Samples = append(run.Samples, s)
+	}
+	n := int64(len(run.Samples))
+	run.Workload.Requests = &n
+	lengths(&run)
+	t.result.Runs = append(t.result.Runs, run)
+}
+
+// whole is a whole number of any length, by its text.
+func whole(v *value) (int64, bool) {
+	if v == nil || v.kind != '0' {
+		return 0, false
+	}
+	var n int64
+	for _, c := range v.text {
+		if c < '0' || c > '9' || n > math.MaxInt64/10-10 {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n, v.text != ""
+}
+
+// lengths takes the medians of what was observed where nothing else is known.
+func lengths(run *Run) {
+	var isl, osl []int64
+	for i := range run.Samples {
+		if s := &run.Samples[i]; s.OK() {
+			if s.ISL != nil {
+				isl = append(isl, *s.ISL)
+			}
+			if s.OSL != nil {
+				osl = append(osl, *s.OSL)
+			}
+		}
+	}
+	run.Workload.ISL, run.Workload.OSL = middle(isl), middle(osl)
+}
+
+// decimal is a number as it is written.
+func decimal(v *value) roofline.Decimal { return roofline.Decimal(v.text) }

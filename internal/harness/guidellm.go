@@ -1,0 +1,165 @@
+package harness
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"rowproof/internal/row"
+)
+
+func isGuideLLM(v *value) bool { return v.has("benchmarks") && v.get("metadata") != nil }
+
+// guideLLM takes guidellm's report: one benchmark a strategy.
+func guideLLM(t *taker, v *value) {
+	t.result.Tool, t.result.Clock = "guidellm", "Python's time.time, read when httpx hands over a part of the body"
+	t.result.Version = t.words(v.get("metadata", "guidellm_version"), "metadata.guidellm_version")
+	list := v.get("benchmarks").elements()
+	if len(list) == 0 {
+		t.wrong(v.get("benchmarks"), "benchmarks", "a list of at least one benchmark")
+	}
+	for i, b := range list {
+		run := guideBenchmark(t, v, b)
+		run.Place = int64(i) + 1
+		t.result.Runs = append(t.result.Runs, run)
+	}
+}
+
+func guideBenchmark(t *taker, v, b *value) Run {
+	run := Run{Model: t.words(b.get("config", "backend", "model"), "config.backend.model"), Workload: closed()}
+	run.At = clock(b.get("start_time"))
+	w := &run.Workload
+	n := t.count(b.get("metrics", "request_totals", "total"), "metrics.request_totals.total")
+	w.Requests = &n
+	w.Endpoint = t.words(b.get("config", "backend", "request_format"), "config.backend.request_format")
+	if !strings.HasPrefix(w.Endpoint, "/") {
+		w.Endpoint = ""
+	}
+	if s := b.get("config", "strategy"); s != nil {
+		if c := s.get("streams"); c != nil && c.kind == '0' {
+			k := t.count(c, "config.strategy.streams")
+			w.Load.Concurrency = &k
+		} else if r := s.get("rate"); r != nil && r.kind == '0' {
+			w.Load.RequestRate = &r.text
+		} else {
+			run.Unsaid = append(run.Unsaid, "load.concurrency")
+		}
+	}
+	if d := v.get("metadata", "config", "spec", "data"); d == nil {
+		d = v.get("config", "data")
+		if l := d.elements(); len(l) == 1 && l[0].get("output_tokens_stdev").null() && l[0].get("prompt_tokens_stdev").null() {
+			w.ISL, w.OSL = t.count(l[0].get("prompt_tokens"), "config.data.prompt_tokens"), t.count(l[0].get("output_tokens"), "config.data.output_tokens")
+		}
+	}
+	for _, of := range []struct {
+		to          *int64
+		field, name string
+	}{{&w.ISL, "isl", "prompt_token_count"}, {&w.OSL, "osl", "output_token_count"}} {
+		if *of.to == 0 {
+			run.Unsaid = append(run.Unsaid, of.field)
+			if m := b.get("metrics", of.name, "successful", "median"); m != nil && m.num > 0 {
+				*of.to = int64(math.Round(m.num))
+			}
+		}
+	}
+	run.Unsaid = append(run.Unsaid, "prompts.state", "sampling", "warmup")
+	if d := b.get("duration"); d != nil && d.kind == '0' && d.num > 0 {
+		run.DurationS = decimal(d)
+	}
+	for _, m := range []metric{
+		{"time_to_first_token_ms", "ms", "ttft_ms", row.RuleTTFT, "from the request's start to the first part with tokens; one that never came counts as 0"},
+		{"time_per_output_token_ms", "ms", "", row.RuleTPOTWhole, "the whole time over all tokens: the first token's time is in it"},
+		{"inter_token_latency_ms", "ms", "tpot_ms", row.RuleTPOT, "each request's mean, which we call TPOT"},
+		{"request_latency", "s", "e2e_ms", "", "to the end of the body, not to the last token"},
+		{"output_tokens_per_second", "tok/s", "", "", "weighted by the time that each rate lasted"},
+		{"requests_per_second", "requests/s", "request_s", "", "completed over the time from the first start to the last end"},
+	} {
+		of := b.get("metrics", m.name, "successful")
+		if of == nil {
+			continue
+		}
+		if m.figure == "request_s" {
+			t.state(&run, of.get("mean"), m.name+".mean", &m, "")
+			continue
+		}
+		for _, s := range []statistic{{"mean", row.StatMean}, {"median", row.StatMedian}, {"std_dev", row.StatStd}, {"min", row.StatMin}, {"max", row.StatMax}} {
+			m := m
+			if s.ours == row.StatMedian {
+				m.rule = "" // it takes a measured value, without interpolating
+			}
+			t.state(&run, of.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
+		}
+		p := of.get("percentiles")
+		for _, s := range []statistic{{"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}} {
+			m := m
+			m.rule = ""
+			t.state(&run, p.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
+		}
+	}
+	guideRequests(t, &run, b)
+	return run
+}
+
+// guideRequests takes the requests, of which the file keeps the first token, the end, and
+// the mean gap.
+func guideRequests(t *taker, run *Run, b *value) {
+	requests := b.get("requests")
+	if requests == nil {
+		run.NoSamples = "the file holds no requests"
+		return
+	}
+	zero := math.Inf(1)
+	all := append(append([]*value{}, requests.get("successful").elements()...), requests.get("errored").elements()...)
+	for _, q := range all {
+		if s := q.get("request_start_time"); s != nil && s.kind == '0' && s.num > 0 {
+			zero = min(zero, s.num)
+		}
+	}
+	good := len(requests.get("successful").elements())
+	for i, q := range all {
+		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool}
+		if at := q.get("request_start_time"); at != nil && at.kind == '0' && at.num > 0 {
+			s.Sent, _ = micros(at.num - zero)
+			s.Enqueued = s.Sent
+		} else {
+			s.Unplaced = true
+		}
+		isl, osl := t.count(q.get("prompt_tokens"), "prompt_tokens"), t.count(q.get("output_tokens"), "output_tokens")
+		if isl > 0 {
+			s.ISL = &isl
+		}
+		ttft, gap := q.get("time_to_first_token_ms"), q.get("inter_token_latency_ms")
+		switch {
+		case i >= good:
+			s.Status, s.Reason = row.StatusError, "errored"
+		case osl == 0 || ttft == nil || ttft.kind != '0' || !(ttft.num > 0):
+			s.Status, s.Reason = row.StatusError, "the tool has no first token of it"
+		case osl > 1 && (gap == nil || gap.kind != '0' || !(gap.num >= 0)):
+			s.Status, s.Reason = row.StatusError, "the tool has no time of its last token"
+		default:
+			s.OSL = &osl
+			at, _ := micros(ttft.num / 1e3)
+			end := at
+			if osl > 1 {
+				end, _ = micros((ttft.num + gap.num*float64(osl-1)) / 1e3)
+			}
+			n := t.count(q.get("info", "timings", "iterations"), "iterations")
+			if n == 0 {
+				n = osl
+			}
+			s.First, s.Last, s.Chunks, s.Tokens = &at, &end, &n, &osl
+		}
+		run.Samples = append(run.Samples, s)
+	}
+	if len(run.Samples) == 0 {
+		run.Samples, run.NoSamples = nil, "the file holds no requests"
+	}
+}
+
+// clock is a time in seconds since 1970 as RFC 3339; "" of anything else.
+func clock(v *value) string {
+	if v == nil || v.kind != '0' || !(v.num > 1e9 && v.num < 1e10) {
+		return ""
+	}
+	return time.Unix(0, int64(v.num*1e9)).UTC().Format(time.RFC3339)
+}

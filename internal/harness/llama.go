@@ -1,0 +1,50 @@
+package harness
+
+import (
+	"strconv"
+
+	"rowproof/internal/row"
+)
+
+func isLlamaBench(v *value) bool { return v.has("build_commit", "n_prompt", "n_gen", "avg_ts") }
+
+// llamaBench takes a test of llama-bench: a forward pass without tokenising, sampling or a
+// server.
+func llamaBench(t *taker, v *value) {
+	t.result.Tool, t.result.Clock = "llama-bench", "ggml's clock around a forward pass, without tokenising and sampling"
+	if v.get("build_commit").kind == '"' {
+		t.result.Version = t.words(v.get("build_commit"), "build_commit")
+	}
+	run := Run{Engine: "llamacpp", Model: t.words(v.get("model_filename"), "model_filename"), Workload: closed(),
+		NoSamples: "the tool times forward passes, not requests"}
+	if at := v.get("test_time"); at != nil && at.kind == '"' {
+		run.At = at.text
+	}
+	run.Labels = labels(v, "build_number", "cpu_info", "gpu_info", "backends", "model_type", "n_batch", "n_ubatch", "n_threads", "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_depth")
+	prompt, gen := t.count(v.get("n_prompt"), "n_prompt"), t.count(v.get("n_gen"), "n_gen")
+	run.Workload.ISL, run.Workload.OSL = prompt, gen
+	one := int64(1)
+	run.Workload.Load.Concurrency = &one
+	n := int64(len(t.numbers(v.get("samples_ts"), "samples_ts")))
+	run.Workload.Requests, run.Workload.Repeats = &one, max(1, n)
+	run.Unsaid = []string{"prompts.state", "sampling", "warmup"}
+	m := metric{"avg_ts", "tok/s", "", "", ""}
+	switch {
+	case gen == 0:
+		m.figure, m.means = "prefill_tok_s", "of a forward pass over the prompt"
+	case prompt == 0:
+		m.figure, m.means = "decode_tok_s", "of decoding alone, one sequence"
+	default:
+		m.means = "prompt and output in one: neither prefill nor decode"
+	}
+	t.state(&run, v.get("avg_ts"), "avg_ts", &m, row.StatMean)
+	m.figure = ""
+	t.state(&run, v.get("stddev_ts"), "stddev_ts", &m, row.StatStd1)
+	if s := v.get("samples_ts"); s != nil && s.kind == 'N' {
+		for i, x := range s.nums {
+			e := &value{kind: '0', num: x, text: strconv.FormatFloat(x, 'g', -1, 64), line: s.line}
+			t.state(&run, e, "samples_ts["+strconv.Itoa(i)+"]", &m, "")
+		}
+	}
+	t.result.Runs = append(t.result.Runs, run)
+}
