@@ -47,6 +47,7 @@ func verbs() []verb {
 		{"launch", "the command that starts a recipe's server", launchVerb},
 		{"ceiling", "what the hardware could possibly do for a model, with the formula filled in", ceiling},
 		{"gaps", "what is not measured, ranked, each with its command", gaps},
+		{"import", "turn another tool's result into a report", importVerb},
 		{"check", "run every gate over a report", check},
 		{"publish", "put a verified report into data/rows", publish},
 		{"withdraw", "take published rows out of the rankings, with the reason", withdraw},

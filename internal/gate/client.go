@@ -43,7 +43,10 @@ const (
 // requests were sent.
 func client(in *Input) Result {
 	if in.Row.Proof.Source != nil {
-		return notApplicable("imported: the tool's own name and clock stand beside the figures")
+		if in.Samples == nil {
+			return missing("the requests: "+in.lacking()+", so nobody can hold "+in.tool()+"'s clock against anything", "")
+		}
+		return notApplicable("imported: measured by " + in.tool())
 	}
 	simulated := in.Report.Simulated() || in.Evidence != nil && in.Evidence.Simulated()
 	// A run of the embedded engine does without a selftest: it is one itself.

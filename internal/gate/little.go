@@ -25,6 +25,9 @@ func little(in *Input) Result {
 	if r, none := in.noSamples(); none {
 		return r
 	}
+	if text := in.unplaced(); text != "" {
+		return missing(text, "")
+	}
 	c := float64(*w.Load.Concurrency)
 	limit := littlePasses
 	if w.Protocol == row.Sustained {

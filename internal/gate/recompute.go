@@ -51,6 +51,7 @@ func recompute(in *Input) Result {
 	d.counts(&in.Row.Counts, &c.Counts)
 	d.server(&in.Row.Server, &c.Server)
 	d.repeats(in.Row.PerRepeat, c.PerRepeat)
+	d.stated(in.Row, in.Samples)
 	d.compared += len(in.Row.Notes)
 	for _, note := range row.StrayNotes(in.Row, c, in.Samples, in.Report.Client.Stamps) {
 		d.add("notes", strconv.Quote(note), "no such note")

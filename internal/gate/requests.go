@@ -71,6 +71,9 @@ func lengths(in *Input) Result {
 	if w.Kind == "audio" {
 		return notApplicable("audio has no lengths in tokens")
 	}
+	if text := in.unsaid("isl", "osl"); text != "" {
+		return missing("what lengths were asked for: "+text, "import again with the --isl and --osl that the tool was run with")
+	}
 	timed := in.timed()
 	if len(timed) == 0 {
 		return missing("a completed request", "")
@@ -205,6 +208,9 @@ func counted(in *Input) Result {
 	for _, s := range timed {
 		if hole := s.Hole(); hole != "" {
 			return fail(hole, Compared{"prompt + completion", itoa(sum(s.ISL, s.OSL)), itoa(*s.UsageTotal) + " total"})
+		}
+		if s.TokensFrom == row.TokensTool {
+			return missing("usage: "+in.tool()+" counted the tokens, and its file does not say whether by usage or by a tokenizer of its own", "")
 		}
 		if s.OSL == nil || s.ISL == nil || s.TokensFrom == row.TokensClient {
 			return missing("usage: the tokens were counted by us", usageMend)

@@ -19,6 +19,9 @@ func schema(in *Input) Result {
 		return fail("the id does not follow from the hashed part: something in it was changed after the row was written",
 			Compared{"id", in.Row.ID, in.ComputedID})
 	}
+	if (in.Row.Proof.Source == nil) != (in.Row.Import == nil) {
+		return fail("proof.source names another tool's file if and only if import says what that tool states")
+	}
 	if text := in.records(); text != "" {
 		return fail("evidence that cannot be: " + text)
 	}

@@ -81,6 +81,9 @@ func (in *Input) noSamples() (Result, bool) {
 	if in.Samples != nil {
 		return Result{}, false
 	}
+	if in.Row.Import != nil && in.Row.Proof.Samples == nil {
+		return missing("the requests: "+in.lacking(), "have "+in.tool()+" write its requests too, where it can, and import again"), true
+	}
 	why := in.NoSamples
 	if why == "" {
 		why = "none were given"

@@ -39,6 +39,9 @@ func Compute(w *Workload, gpus int64, samples []Sample, ev *Evidence) Computed {
 	data := make([]repeatData, len(groups))
 	for i, g := range groups {
 		data[i] = repeatData{number: g[0].Repeat, series: newSeries(g), rates: newRates(w.Protocol, g)}
+		if slices.ContainsFunc(g, func(s *Sample) bool { return s.Unplaced }) {
+			data[i].unplace()
+		}
 		data[i].power, data[i].powerWhy = power(ev, data[i].windows)
 	}
 	out.Counts = Count(w, samples, ev)

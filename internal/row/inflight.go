@@ -4,6 +4,9 @@ package row
 // a window: the timed window of each repeat, or each timed pass. By Little's law it is
 // the concurrency that the figures are of.
 func InFlight(w *Workload, samples []Sample) []float64 {
+	if unplacedIn(samples) {
+		return nil
+	}
 	var out []float64
 	for _, group := range byRepeat(samples) {
 		for _, timed := range windowsOf(w.Protocol, group) {

@@ -14,6 +14,8 @@ var (
 	partForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 	fileForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.samples\.jsonl\.gz$`)
 	sumForm  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+	sourceForm = regexp.MustCompile(`^[0-9a-f]{64}#[1-9][0-9]{0,15}$`)
 )
 
 // ValidRecipe says whether a text names a recipe, MODEL/TARGET/STRATEGY/ENGINE, and can
@@ -68,8 +70,9 @@ func (s *strict) values(root *node) {
 			s.add(v, path+".workload.sampling.temperature", "expected a number of at least 0, found "+strconv.Quote(clip(v.text)))
 		}
 		samples := n.member("samples")
-		s.text(samples, path+".samples", "file", "a file name beside the report that ends in .samples.jsonl.gz", fileForm.MatchString)
-		s.text(samples, path+".samples", "sha256", "64 hex digits", sumForm.MatchString)
+		s.text(samples, path+".samples", "file", "a file name beside the report that ends in .samples.jsonl.gz, or nothing of an import without requests", func(t string) bool { return fileForm.MatchString(t) || t == "" && imported(n) })
+		s.text(samples, path+".samples", "sha256", "64 hex digits, or nothing of an import without requests", func(t string) bool { return sumForm.MatchString(t) || t == "" && imported(n) })
+		s.text(n.member("proof"), path+".proof", "source", "the SHA-256 of the tool's file and the row's place in it, HASH#3, or null", sourceForm.MatchString)
 		for _, name := range []string{"samples", "evidence"} {
 			s.text(n.member("proof"), path+".proof", name, "64 hex digits, or null", sumForm.MatchString)
 		}
@@ -80,6 +83,12 @@ func (s *strict) values(root *node) {
 			seen[id.text] = i
 		}
 	}
+}
+
+// imported says whether a row is of another tool.
+func imported(n *node) bool {
+	source := n.member("proof").member("source")
+	return source != nil && source.kind == '"'
 }
 
 // text checks the string under a key, where there is one.
