@@ -12,8 +12,9 @@ import (
 
 const (
 	checkWhat = `Recompute every figure, hash and id of a report and ask every gate, each with its
-reason. A row is verified when no gate fails and none is left unjudged; the exit code is
-0 when every row of every file is. Roofs are by the report's own copy of its recipe, model
+reason. A row is verified when no gate fails and none is left unjudged; one of another
+tool is imported when no gate fails. The exit code is 0 when every row of every file is
+one of the two. Roofs are by the report's own copy of its recipe, model
 and target, and by the catalogue in this binary: a row above either is not verified.`
 	checkExample = "measure check out/run.json"
 )
@@ -85,7 +86,7 @@ func check(_ context.Context, args []string, s streams) int {
 		b.Today = todayOf(known, b.Report)
 		for i, results := range b.Judge(nil) {
 			verdict := gate.VerdictOf(b.Rows[i].Row, results)
-			if verdict != gate.Verified {
+			if verdict == gate.Unverified {
 				code = exitFailed
 			}
 			f.Rows = append(f.Rows, checkedRow{b.Rows[i].Row.ID, loadOf(&b.Rows[i].Row.Workload), verdict, checkedGates(results)})

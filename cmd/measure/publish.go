@@ -22,7 +22,8 @@ import (
 const (
 	publishWhat = `Put verified reports into data/rows, each with its samples and evidence, under names
 that no other host writes. Nothing is written unless every row of every file is verified,
-of a recipe in the catalogue, and not there yet. Rows at a report's end that failed, as the
+or imported from another tool with nothing that speaks against it, of a recipe in the
+catalogue, and not there yet. Rows at a report's end that failed, as the
 last one of an interrupted run does, measured nothing: they are left out, and named.
 Published rows are never changed.`
 	publishExample = "measure publish out/run.json"
@@ -183,7 +184,7 @@ func (p *publication) judgeReport(name string, b *rowfile.Bundle) {
 	if len(b.Rows) == 0 && len(b.Problems) == 0 {
 		p.refuse(name, "no rows")
 	}
-	if b.NoEvidence != "" {
+	if b.NoEvidence != "" && !b.Imported() {
 		p.refuse(name, "evidence: "+b.NoEvidence)
 	}
 }
@@ -221,9 +222,10 @@ func (p *publication) judgeRow(name string, b *rowfile.Bundle, i int) {
 		return
 	}
 	results := gate.Judge(b.Input(i, p.known.Corpus))
+	imported := gate.VerdictOf(r, results) == gate.Imported
 	for _, g := range gate.Blocking(results) {
-		if g.Gate == "schema" && len(b.Problems) > 0 {
-			continue
+		if g.Gate == "schema" && len(b.Problems) > 0 || imported {
+			continue // an import that nothing speaks against is shown as one
 		}
 		reason := fmt.Sprintf("%s %s: %s", g.Gate, verbOf(g.Answer), g.Reason)
 		if g.Mend != "" {
@@ -231,7 +233,7 @@ func (p *publication) judgeRow(name string, b *rowfile.Bundle, i int) {
 		}
 		p.refuse(where, reason)
 	}
-	if n := len(r.PerRepeat); n < 3 && !p.single {
+	if n := len(r.PerRepeat); n < 3 && !p.single && !imported {
 		p.refuse(where, fmt.Sprintf("%s: no interval, no rank; measure with --repeats 3, or publish with --single", countOf(n, "repeat")))
 	}
 }
@@ -263,17 +265,22 @@ func place(name string, b *rowfile.Bundle) (placed, error) {
 		return nil
 	}
 	for i := range report.Rows {
+		if report.Rows[i].Samples.File == "" {
+			continue // an import without requests
+		}
 		to := rowfile.SamplesFile(where, i)
 		if err := take(filepath.Join(dir, report.Rows[i].Samples.File), to); err != nil {
 			return placed{}, err
 		}
-		if sum := rowfile.SHA256(out.files[i].data); sum != b.Rows[i].SamplesSHA256 {
+		if sum := rowfile.SHA256(out.files[len(out.files)-1].data); sum != b.Rows[i].SamplesSHA256 {
 			return placed{}, fmt.Errorf("%s changed while it was read", report.Rows[i].Samples.File)
 		}
 		report.Rows[i].Samples.File = path.Base(to)
 	}
-	if err := take(rowfile.EvidenceFile(name), rowfile.EvidenceFile(where)); err != nil {
-		return placed{}, err
+	if !b.Imported() {
+		if err := take(rowfile.EvidenceFile(name), rowfile.EvidenceFile(where)); err != nil {
+			return placed{}, err
+		}
 	}
 	if b.Trimmed {
 		evidence, _, err := rowfile.EncodeEvidence(b.Evidence)

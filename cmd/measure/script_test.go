@@ -25,8 +25,13 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	results, err := filepath.Abs("../../internal/harness/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: reportCommands, Setup: func(e *testscript.Env) error {
 		e.Setenv("CHECKPOINTS", checkpoints)
+		e.Setenv("HARNESS", results) // real files of other tools
 		return nil
 	}})
 }

@@ -33,8 +33,14 @@ func little(in *Input) Result {
 	if w.Protocol == row.Sustained {
 		limit = littleSustained
 	}
+	flights := row.InFlight(w, in.Samples)
+	if in.Row.Import != nil {
+		if flights = row.InFlightWhileSent(in.Samples); flights == nil {
+			return missing("a time in which requests waited to be sent: fewer were made than fill the streams twice", "")
+		}
+	}
 	worst, found := 0.0, false
-	for _, f := range row.InFlight(w, in.Samples) {
+	for _, f := range flights {
 		if !found || math.Abs(f-c) > math.Abs(worst-c) {
 			worst, found = f, true
 		}

@@ -39,9 +39,10 @@ func genAIBench(t *taker, v *value) {
 		t.wrong(v.get("_time_unit"), "_time_unit", `"s" or "ms"`)
 		return
 	}
-	if d := a.get("run_duration"); d != nil && d.kind == '0' && d.num > 0 && unit == "s" {
-		run.DurationS = decimal(d)
+	if d := a.get("run_duration"); positive(d) {
+		run.DurationS = decimal(d) // in seconds whatever the unit of the rest
 	}
+	t.state(&run, a.get("num_completed_requests"), "num_completed_requests", &metric{rule: row.RuleCompleted}, "")
 	for _, m := range []metric{
 		{"mean_output_throughput_tokens_per_s", "tok/s", "output_tok_s", row.RuleOutputRate, "over the tool's whole duration, ramp and drain included"},
 		{"mean_input_throughput_tokens_per_s", "tok/s", "", row.RuleInputRate, ""},
@@ -52,11 +53,11 @@ func genAIBench(t *taker, v *value) {
 	}
 	for _, m := range []metric{
 		{"ttft", unit, "ttft_ms", row.RuleTTFT, "to the first chunk with content"},
-		{"tpot", unit, "tpot_ms", row.RuleTPOT, ""},
-		{"e2e_latency", unit, "e2e_ms", "", "to the end of the body, not to the last token"},
+		{"tpot", unit, "tpot_ms", row.RuleTPOT, "to the end of the body, not to the last token"},
+		{"e2e_latency", unit, "e2e_ms", row.RuleE2E, "to the end of the body, not to the last token"},
 	} {
 		of := a.get("stats", m.name)
-		for _, s := range []statistic{{"mean", row.StatMean}, {"p50", row.StatMedian}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"stddev", row.StatStd}, {"min", row.StatMin}, {"max", row.StatMax}} {
+		for _, s := range []statistic{{"mean", row.StatMean}, {"p25", "p25"}, {"p50", row.StatMedian}, {"p75", "p75"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"stddev", row.StatStd}, {"min", row.StatMin}, {"max", row.StatMax}} {
 			t.state(&run, of.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
 		}
 	}
@@ -69,23 +70,21 @@ func genAIBench(t *taker, v *value) {
 			s.ISL = &isl
 		}
 		ttft, tpot := q.get("ttft"), q.get("tpot")
-		number := func(v *value) bool { return v != nil && v.kind == '0' && v.num > 0 }
 		switch {
 		case !q.get("error_code").null():
 			s.Status, s.Reason = row.StatusError, cut("error "+q.get("error_code").text+": "+q.get("error_message").reason(), 500)
-		case osl == 0 || !number(ttft) || osl > 1 && !number(tpot):
-			s.Status, s.Reason = row.StatusError, "the tool has no times of it"
+		case osl == 0 || !positive(ttft) || osl > 1 && !positive(tpot):
+			s.Status, s.Reason = row.StatusError, untimed
 		default:
-			s.OSL = &osl
-			at, _ := micros(ttft.num * scale)
-			end := at
+			last := ttft.num
 			if osl > 1 {
-				end, _ = micros((ttft.num + tpot.num*float64(osl-1)) * scale)
+				last += float64(tpot.num * float64(osl-1))
 			}
-			s.First, s.Last, s.Chunks, s.Tokens = &at, &end, &osl, &osl
+			span(&s, ttft.num*scale, last*scale, osl, osl)
 		}
 		run.Samples = append(run.Samples, s)
 	}
+	run.timed()
 	t.result.Runs = append(t.result.Runs, run)
 }
 
@@ -95,4 +94,28 @@ func (v *value) reason() string {
 		return ""
 	}
 	return v.text
+}
+
+func isGenAIExperiment(v *value) bool {
+	return v.has("benchmark_version", "traffic_scenario", "server_engine")
+}
+
+// genAIExperiment takes genai-bench's experiment_metadata.json: what its user says of the
+// server. Its cmd, which may hold a key, is left.
+func genAIExperiment(t *taker, v *value) {
+	t.result.Tool, t.result.Version = "genai-bench", t.words(v.get("benchmark_version"), "benchmark_version")
+	engine := t.words(v.get("server_engine"), "server_engine")
+	run := Run{Engine: engineOf(engine), Model: t.words(v.get("api_model_name"), "api_model_name"), Workload: closed(), Status: row.StatusError,
+		Reason:    "experiment_metadata.json holds no figure; give the JSON of a scenario beside it",
+		NoSamples: "experiment_metadata.json holds no requests",
+		Labels:    labels(v, "server_engine", "server_version", "server_gpu_type", "server_gpu_count", "model", "task")}
+	if text := v.get("server_gpu_count").reason(); text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
+			t.wrong(v.get("server_gpu_count"), "server_gpu_count", "a count from 1")
+		}
+		run.Devices = max(0, n)
+	}
+	run.Unsaid = []string{"isl", "osl", "load.concurrency", "prompts.state", "sampling", "warmup"}
+	t.result.Runs = append(t.result.Runs, run)
 }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,27 +30,39 @@ func guideBenchmark(t *taker, v, b *value) Run {
 	run := Run{Model: t.words(b.get("config", "backend", "model"), "config.backend.model"), Workload: closed()}
 	run.At = clock(b.get("start_time"))
 	w := &run.Workload
-	n := t.count(b.get("metrics", "request_totals", "total"), "metrics.request_totals.total")
+	totals := b.get("metrics", "request_totals")
+	incomplete := t.count(totals.get("incomplete"), "metrics.request_totals.incomplete")
+	n := max(0, t.count(totals.get("total"), "metrics.request_totals.total")-incomplete)
 	w.Requests = &n
+	if incomplete > 0 {
+		t.left(strconv.FormatInt(incomplete, 10) + " requests that the tool itself cut off at the end of a benchmark")
+	}
 	w.Endpoint = t.words(b.get("config", "backend", "request_format"), "config.backend.request_format")
 	if !strings.HasPrefix(w.Endpoint, "/") {
 		w.Endpoint = ""
 	}
 	if s := b.get("config", "strategy"); s != nil {
-		if c := s.get("streams"); c != nil && c.kind == '0' {
-			k := t.count(c, "config.strategy.streams")
-			w.Load.Concurrency = &k
-		} else if r := s.get("rate"); r != nil && r.kind == '0' {
+		for _, key := range []string{"streams", "max_concurrency"} {
+			if k := t.count(s.get(key), "config.strategy."+key); k > 0 && w.Load.Concurrency == nil {
+				w.Load.Concurrency = &k
+			}
+		}
+		switch r := s.get("rate"); {
+		case positive(r):
 			w.Load.RequestRate = &r.text
-		} else {
-			run.Unsaid = append(run.Unsaid, "load.concurrency")
+		case s.get("type_").reason() == "synchronous":
+			one := int64(1)
+			w.Load.Concurrency = &one
+		case s.get("type_").reason() == "throughput" && w.Load.Concurrency == nil:
+			all := "inf"
+			w.Load.RequestRate = &all
 		}
 	}
-	if d := v.get("metadata", "config", "spec", "data"); d == nil {
-		d = v.get("config", "data")
-		if l := d.elements(); len(l) == 1 && l[0].get("output_tokens_stdev").null() && l[0].get("prompt_tokens_stdev").null() {
-			w.ISL, w.OSL = t.count(l[0].get("prompt_tokens"), "config.data.prompt_tokens"), t.count(l[0].get("output_tokens"), "config.data.output_tokens")
-		}
+	if w.Load.Concurrency == nil && w.Load.RequestRate == nil {
+		run.Unsaid = append(run.Unsaid, "load.concurrency")
+	}
+	if l := v.get("config", "spec", "data").elements(); len(l) == 1 && l[0].get("output_tokens_stdev").null() && l[0].get("prompt_tokens_stdev").null() {
+		w.ISL, w.OSL = t.count(l[0].get("prompt_tokens"), "config.spec.data.prompt_tokens"), t.count(l[0].get("output_tokens"), "config.spec.data.output_tokens")
 	}
 	for _, of := range []struct {
 		to          *int64
@@ -57,15 +70,14 @@ func guideBenchmark(t *taker, v, b *value) Run {
 	}{{&w.ISL, "isl", "prompt_token_count"}, {&w.OSL, "osl", "output_token_count"}} {
 		if *of.to == 0 {
 			run.Unsaid = append(run.Unsaid, of.field)
-			if m := b.get("metrics", of.name, "successful", "median"); m != nil && m.num > 0 {
-				*of.to = int64(math.Round(m.num))
-			}
+			*of.to = length(b.get("metrics", of.name, "successful", "median"))
 		}
 	}
 	run.Unsaid = append(run.Unsaid, "prompts.state", "sampling", "warmup")
-	if d := b.get("duration"); d != nil && d.kind == '0' && d.num > 0 {
+	if d := b.get("duration"); positive(d) {
 		run.DurationS = decimal(d)
 	}
+	t.state(&run, totals.get("successful"), "request_totals.successful", &metric{rule: row.RuleCompleted}, "")
 	for _, m := range []metric{
 		{"time_to_first_token_ms", "ms", "ttft_ms", row.RuleTTFT, "from the request's start to the first part with tokens; one that never came counts as 0"},
 		{"time_per_output_token_ms", "ms", "", row.RuleTPOTWhole, "the whole time over all tokens: the first token's time is in it"},
@@ -90,7 +102,8 @@ func guideBenchmark(t *taker, v, b *value) Run {
 			t.state(&run, of.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
 		}
 		p := of.get("percentiles")
-		for _, s := range []statistic{{"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}} {
+		// Its p001 is the 0.1th percentile, its p999 the 99.9th.
+		for _, s := range []statistic{{"p001", "p0.1"}, {"p01", "p1"}, {"p05", "p5"}, {"p10", "p10"}, {"p25", "p25"}, {"p75", "p75"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"p999", "p99.9"}} {
 			m := m
 			m.rule = ""
 			t.state(&run, p.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
@@ -111,18 +124,18 @@ func guideRequests(t *taker, run *Run, b *value) {
 	zero := math.Inf(1)
 	all := append(append([]*value{}, requests.get("successful").elements()...), requests.get("errored").elements()...)
 	for _, q := range all {
-		if s := q.get("request_start_time"); s != nil && s.kind == '0' && s.num > 0 {
+		if s := q.get("request_start_time"); positive(s) {
 			zero = min(zero, s.num)
 		}
 	}
 	good := len(requests.get("successful").elements())
 	for i, q := range all {
 		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool}
-		if at := q.get("request_start_time"); at != nil && at.kind == '0' && at.num > 0 {
-			s.Sent, _ = micros(at.num - zero)
-			s.Enqueued = s.Sent
-		} else {
-			s.Unplaced = true
+		s.Unplaced = true
+		if at := q.get("request_start_time"); positive(at) {
+			if sent, ok := micros(at.num - zero); ok {
+				s.Enqueued, s.Sent, s.Unplaced = sent, sent, false
+			}
 		}
 		isl, osl := t.count(q.get("prompt_tokens"), "prompt_tokens"), t.count(q.get("output_tokens"), "output_tokens")
 		if isl > 0 {
@@ -131,29 +144,24 @@ func guideRequests(t *taker, run *Run, b *value) {
 		ttft, gap := q.get("time_to_first_token_ms"), q.get("inter_token_latency_ms")
 		switch {
 		case i >= good:
-			s.Status, s.Reason = row.StatusError, "errored"
-		case osl == 0 || ttft == nil || ttft.kind != '0' || !(ttft.num > 0):
-			s.Status, s.Reason = row.StatusError, "the tool has no first token of it"
-		case osl > 1 && (gap == nil || gap.kind != '0' || !(gap.num >= 0)):
-			s.Status, s.Reason = row.StatusError, "the tool has no time of its last token"
+			s.Status, s.Reason = row.StatusError, failure(q.get("info", "error"))
+		case osl == 0 || !positive(ttft) || osl > 1 && !positive(gap):
+			s.Status, s.Reason = row.StatusError, untimed
 		default:
-			s.OSL = &osl
-			at, _ := micros(ttft.num / 1e3)
-			end := at
+			last := ttft.num
 			if osl > 1 {
-				end, _ = micros((ttft.num + gap.num*float64(osl-1)) / 1e3)
+				last += float64(gap.num * float64(osl-1))
 			}
-			n := t.count(q.get("info", "timings", "iterations"), "iterations")
-			if n == 0 {
+			// A part of the body may hold several tokens.
+			n := t.count(q.get("info", "timings", "token_iterations"), "token_iterations")
+			if n == 0 || n > osl {
 				n = osl
 			}
-			s.First, s.Last, s.Chunks, s.Tokens = &at, &end, &n, &osl
+			span(&s, ttft.num/1e3, last/1e3, n, osl)
 		}
 		run.Samples = append(run.Samples, s)
 	}
-	if len(run.Samples) == 0 {
-		run.Samples, run.NoSamples = nil, "the file holds no requests"
-	}
+	run.timed()
 }
 
 // clock is a time in seconds since 1970 as RFC 3339; "" of anything else.

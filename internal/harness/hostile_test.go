@@ -64,7 +64,7 @@ func TestHostileFilesEndWithinTheirMemory(t *testing.T) {
 		"a gigabyte of numbers":               {io.MultiReader(strings.NewReader(serving+`,"ttfts":[1`), &endless{text: strings.Repeat(",1", 2048), n: 1 << 30}), "are to be kept by here"},
 		"more than half a gigabyte of spaces": {&endless{text: strings.Repeat(" ", 4096), n: mostBytes + 1<<20}, "more than 512 MB"},
 		"100 MB of spaces in a few kB":        {bomb(t, "", 100<<20), "unpack to more than 400 times as many"},
-		"a key that stands twice":             {strings.NewReader(serving + `,"backend":"vllm"}`), `line 1, column 127: the key "backend" stands twice`},
+		"a key that stands twice":             {strings.NewReader(serving + `,"backend":"vllm"}`), `line 1, column 128: the key "backend" stands twice`},
 		"a text in place of a count":          {strings.NewReader(serving[:len(serving)-1] + "\"eight\"}\n"), `line 1: completed is "eight"; a whole number from 0 is accepted`},
 		"lists of unequal length":             {strings.NewReader(serving + `,"ttfts":[0.1,0.2],"itls":[[0.1]],"input_lens":[1,1],"output_lens":[2,2]}`), "ttfts has 2 elements and itls 1"},
 		"a list of texts":                     {strings.NewReader(serving + `,"ttfts":["a","b"],"itls":[],"input_lens":[],"output_lens":[]}`), "an element of ttfts is"},

@@ -18,7 +18,10 @@ func inferencePerf(t *taker, v *value) {
 	w := &run.Workload
 	n := t.count(v.get("load_summary", "count"), "load_summary.count")
 	w.Requests = &n
-	if r := v.get("load_summary", "requested_rate"); r != nil && r.kind == '0' && r.num > 0 {
+	// Of streams kept full it states a rate too, which is their count over a second.
+	if c := t.count(v.get("load_summary", "concurrency"), "load_summary.concurrency"); c > 0 {
+		w.Load.Concurrency = &c
+	} else if r := v.get("load_summary", "requested_rate"); positive(r) {
 		w.Load.RequestRate = &r.text
 	} else {
 		run.Unsaid = append(run.Unsaid, "load.concurrency")
@@ -29,14 +32,13 @@ func inferencePerf(t *taker, v *value) {
 		field, name string
 	}{{&w.ISL, "isl", "prompt_tokens"}, {&w.OSL, "osl", "output_tokens"}} {
 		run.Unsaid = append(run.Unsaid, of.field)
-		if m := s.get(of.name, "median"); m != nil && m.num > 0 {
-			*of.to = int64(math.Round(m.num))
-		}
+		*of.to = length(s.get(of.name, "median"))
 	}
 	run.Unsaid = append(run.Unsaid, "prompts.state", "sampling", "warmup")
-	if d := v.get("benchmark_time_seconds"); d != nil && d.kind == '0' && d.num > 0 {
+	if d := v.get("benchmark_time_seconds"); positive(d) {
 		run.DurationS = decimal(d)
 	}
+	t.state(&run, s.get("count"), "successes.count", &metric{rule: row.RuleCompleted}, "")
 	for _, m := range []metric{
 		{"time_to_first_token", "s", "ttft_ms", row.RuleTTFT, ""},
 		{"time_per_output_token", "s", "tpot_ms", row.RuleTPOT, ""},
@@ -45,7 +47,7 @@ func inferencePerf(t *taker, v *value) {
 		{"request_latency", "s", "e2e_ms", "", "to the end of the body, not to the last token"},
 	} {
 		of := s.get("latency", m.name)
-		for _, st := range []statistic{{"mean", row.StatMean}, {"median", row.StatMedian}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"min", row.StatMin}, {"max", row.StatMax}} {
+		for _, st := range []statistic{{"mean", row.StatMean}, {"p0.1", "p0.1"}, {"p1", "p1"}, {"p5", "p5"}, {"p10", "p10"}, {"p25", "p25"}, {"median", row.StatMedian}, {"p75", "p75"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"p99.9", "p99.9"}, {"min", row.StatMin}, {"max", row.StatMax}} {
 			t.state(&run, of.get(st.theirs), m.name+"."+st.theirs, &m, st.ours)
 		}
 	}
@@ -73,16 +75,15 @@ func inferencePerfRequests(t *taker, list []*value) {
 	}
 	for i, q := range list {
 		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool}
-		start := q.get("start_time")
 		began := math.NaN()
-		if start.kind == '0' {
+		if start := q.get("start_time"); start.kind == '0' {
 			began = start.num
 		}
 		at, ok := micros(began - zero)
 		s.Enqueued, s.Sent, s.Unplaced = at, at, !ok
 		m := q.get("info", "response_metrics")
 		isl, osl := t.count(q.get("info", "request_metrics", "text", "input_tokens"), "input_tokens"), t.count(m.get("output_tokens"), "output_tokens")
-		if u := m.get("server_usage"); u != nil && u.kind == '{' {
+		if u := m.get("server_usage"); u.has("prompt_tokens", "completion_tokens") {
 			isl, osl = t.count(u.get("prompt_tokens"), "prompt_tokens"), t.count(u.get("completion_tokens"), "completion_tokens")
 			s.TokensFrom = "" // the server's own usage
 		}
@@ -90,30 +91,48 @@ func inferencePerfRequests(t *taker, list []*value) {
 			s.ISL = &isl
 		}
 		arrivals := t.numbers(m.get("output_token_times"), "output_token_times")
-		var times row.Gaps
-		ok = ok && len(arrivals) > 0
-		before := at
-		for _, a := range arrivals {
-			now, good := micros(a - zero)
-			ok = ok && good && now >= before
-			times = append(times, now-before)
-			before = now
-		}
+		times, tokens, good := inferencePerfChunks(arrivals, began, at, zero)
 		switch {
 		case !q.get("error").null():
-			s.Status, s.Reason = row.StatusError, cut("failed: "+q.get("error").reason()+q.get("error", "error_msg").reason(), 500)
-		case osl == 0 || !ok:
-			s.Status, s.Reason = row.StatusError, "the tool has no times of it"
+			s.Status, s.Reason = row.StatusError, failure(q.get("error"))
+		case osl == 0 || !ok || !good:
+			s.Status, s.Reason = row.StatusError, untimed
 		default:
 			s.OSL = &osl
-			keep(&s, times, osl)
+			if keep(&s, times, osl); s.T != nil {
+				s.N = tokens
+			}
 		}
 		run.Samples = append(run.Samples, s)
 	}
 	n := int64(len(run.Samples))
 	run.Workload.Requests = &n
 	lengths(&run)
+	run.timed()
 	t.result.Runs = append(t.result.Runs, run)
+}
+
+// inferencePerfChunks are the chunks of a request, from the arrivals of its tokens in
+// seconds: tokens of one arrival came in one chunk. tokens is nil where each came alone.
+func inferencePerfChunks(arrivals []float64, began float64, sent int64, zero float64) (times row.Gaps, tokens []int64, ok bool) {
+	before, several := began, false
+	for i, a := range arrivals {
+		now, good := micros(a - zero)
+		if !good || !(a >= before) || now < sent {
+			return nil, nil, false
+		}
+		if i > 0 && a == before {
+			tokens[len(tokens)-1]++
+			several = true
+			continue
+		}
+		times, tokens = append(times, now-sent), append(tokens, 1)
+		before, sent = a, now
+	}
+	if !several {
+		tokens = nil
+	}
+	return times, tokens, len(times) > 0
 }
 
 // middle is the median of whole numbers; 0 of none.

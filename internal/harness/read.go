@@ -179,7 +179,7 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 func (r *reader) fail(format string, a ...any) error {
-	return &SyntaxError{r.line, max(1, r.column), fmt.Sprintf(format, a...)}
+	return &SyntaxError{r.line, r.column + 1, fmt.Sprintf(format, a...)}
 }
 
 // charge takes memory from what a file may have.

@@ -73,11 +73,15 @@ func (r *Result) Report(a Ask) (report *row.Report, samples [][]row.Sample, prob
 // workload is that of a run, with what was stated beside the file.
 func (a *Ask) workload(run *Run) (w row.Workload, unsaid []string, wrong string) {
 	w, unsaid = run.Workload, slices.Clone(run.Unsaid)
-	if a.ISL > 0 {
-		w.ISL = a.ISL
-	}
-	if a.OSL > 0 {
-		w.OSL = a.OSL
+	for _, of := range []struct {
+		field string
+		to    *int64
+		said  int64
+	}{{"isl", &w.ISL, a.ISL}, {"osl", &w.OSL, a.OSL}} {
+		if of.said > 0 && slices.Contains(unsaid, of.field) {
+			*of.to = of.said
+			unsaid = slices.DeleteFunc(unsaid, func(f string) bool { return f == of.field })
+		}
 	}
 	if w.Load.Concurrency == nil && a.Concurrency > 0 {
 		w.Load.Concurrency = &a.Concurrency

@@ -47,6 +47,7 @@ type rowView struct {
 	All        []figureLine
 	Rates      []rateLine
 	Downloads  []download
+	Stated     *statedView
 	Verify     *verifyView
 }
 
@@ -199,6 +200,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		Receipt:   receiptFacts(m),
 		Server:    serverFacts(&m.Row.Server, &m.Counts, m.Notes),
 		Downloads: downloads,
+		Stated:    stated(m),
 		Verify:    s.verifyHere(m, downloads),
 	}
 	if was := m.Report.AsItWas; was != nil {

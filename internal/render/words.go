@@ -92,7 +92,7 @@ func verdict(m *measured) sentence {
 	case m.Verdict == gate.Verified:
 		return sentence{strong("Verified."), say(fmt.Sprintf(" %s, measured %s on %s; %s.", capital(repeats(m)), format.Date(m.Report.MeasuredAt), m.targetName(), tally(m.Gates)))}
 	case m.Verdict == gate.Imported:
-		return sentence{strong("Imported"), say(", as its source printed it. Without its samples it cannot be verified.")}
+		return imported(m)
 	}
 	for _, g := range m.Gates {
 		if g.Answer == gate.Fail {

@@ -37,6 +37,37 @@ func InFlight(w *Workload, samples []Sample) []float64 {
 	return out
 }
 
+// InFlightWhileSent is the mean number of requests between enqueued and last content from
+// the first enqueue to the last: of a tool that lets its streams run empty at the end, the
+// time in which it keeps them full. It is nil where all were sent at once.
+func InFlightWhileSent(samples []Sample) []float64 {
+	if len(samples) == 0 || unplacedIn(samples) {
+		return nil
+	}
+	from, to := samples[0].Enqueued, samples[0].Enqueued
+	for i := range samples {
+		from, to = min(from, samples[i].Enqueued), max(to, samples[i].Enqueued)
+	}
+	var busy, shortest int64
+	for i := range samples {
+		s := &samples[i]
+		last, ok := s.LastContent()
+		if !s.OK() || !ok {
+			continue
+		}
+		if d := last - s.Enqueued; shortest == 0 || d < shortest {
+			shortest = d
+		}
+		if end := min(last, to); end > s.Enqueued {
+			busy += end - s.Enqueued
+		}
+	}
+	if shortest == 0 || to-from < shortest {
+		return nil
+	}
+	return []float64{float64(busy) / float64(to-from)}
+}
+
 // windowsOf parts the timed requests of one repeat by the window they belong to: all of
 // them, or one group a pass.
 func windowsOf(protocol string, samples []*Sample) [][]*Sample {

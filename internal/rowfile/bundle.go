@@ -280,6 +280,17 @@ func (b *Bundle) Simulated() bool {
 	return false
 }
 
+// Imported says whether every row was measured by another tool, whose file brings no
+// evidence with it.
+func (b *Bundle) Imported() bool {
+	for i := range b.Report.Rows {
+		if b.Report.Rows[i].Proof.Source == nil {
+			return false
+		}
+	}
+	return len(b.Report.Rows) > 0
+}
+
 // Cut leaves out the rows from n on, and their evidence.
 func (b *Bundle) Cut(n int) {
 	if n >= len(b.Rows) {

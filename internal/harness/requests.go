@@ -1,0 +1,62 @@
+package harness
+
+import (
+	"math"
+
+	"rowproof/internal/row"
+)
+
+// untimed is the reason of a request that the tool counts as completed and has no times of.
+const untimed = "the tool has no times of it"
+
+// timed takes the requests away where the tool has the times of none: it did not stream, or
+// was not asked to keep them. They are no failures of the server.
+func (run *Run) timed() {
+	for i := range run.Samples {
+		if run.Samples[i].Reason != untimed {
+			return
+		}
+	}
+	why := "the file holds no requests"
+	if len(run.Samples) > 0 {
+		why = "the file has the times of no request: the tool did not stream, or did not keep them"
+	}
+	run.Samples, run.NoSamples = nil, why
+}
+
+// span is a request of which only its first and last chunk are known, in seconds since it
+// was sent.
+func span(s *row.Sample, first, last float64, chunks, tokens int64) {
+	from, ok := micros(first)
+	to, okLast := micros(last)
+	if !ok || !okLast || to < from {
+		s.Status, s.Reason = row.StatusError, untimed
+		return
+	}
+	s.OSL = &tokens
+	s.First, s.Last, s.Chunks, s.Tokens = &from, &to, &chunks, &tokens
+}
+
+// failure is why a request failed, as the tool says.
+func failure(v *value) string {
+	text := "failed"
+	for _, part := range []string{v.reason(), v.get("type").reason(), v.get("error_type").reason(), v.get("message").reason(), v.get("error_msg").reason()} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	return cut(text, 500)
+}
+
+// positive says whether a value is a number above 0 that a float64 holds.
+func positive(v *value) bool {
+	return v != nil && v.kind == '0' && v.num > 0 && !math.IsInf(v.num, 0)
+}
+
+// length is a number of tokens; 0 of anything else.
+func length(v *value) int64 {
+	if !positive(v) || v.num > 1e9 {
+		return 0
+	}
+	return int64(math.Round(v.num))
+}
