@@ -2,7 +2,9 @@ package harness
 
 import (
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
@@ -30,47 +32,62 @@ var aiperfMetrics = []metric{
 func aiperf(t *taker, v *value) {
 	t.result.Tool, t.result.Clock = "aiperf", aiperfClock
 	t.result.Version = t.words(v.get("aiperf_version"), "aiperf_version")
-	run := Run{Workload: closed(), NoSamples: "the aggregate holds no requests; give profile_export.jsonl beside it"}
+	run := Run{Workload: closed(), NoSamples: aiperfAlone}
 	if m := v.get("input_config", "models", "items").elements(); len(m) == 1 {
 		run.Model = t.words(m[0].get("name"), "input_config.models.items.name")
 	}
 	w := &run.Workload
 	w.Endpoint = map[string]string{"chat": "/v1/chat/completions", "completions": "/v1/completions"}[v.get("input_config", "endpoint", "type").reason()]
-	n := t.count(v.get("request_count", "avg"), "request_count.avg")
-	w.Requests = &n
 	for _, p := range v.get("input_config", "phases").elements() {
 		if p.get("kind").reason() != "profiling" {
 			continue
 		}
-		if c := p.get("concurrency"); c != nil && c.kind == '0' {
-			k := t.count(c, "concurrency")
+		if k := t.count(p.get("concurrency"), "concurrency"); k > 0 {
 			w.Load.Concurrency = &k
 		}
 		for _, key := range []string{"rate", "request_rate"} {
-			if r := p.get(key); r != nil && r.kind == '0' {
+			if r := p.get(key); positive(r) {
 				w.Load.RequestRate = &r.text
 			}
 		}
 	}
+	if d := v.get("input_config", "datasets").elements(); len(d) == 1 && d[0].get("type").reason() == "synthetic" {
+		w.ISL, w.OSL = length(d[0].get("prompts", "isl", "mean")), length(d[0].get("prompts", "osl", "mean"))
+	}
+	if e := v.get("was_cancelled"); e != nil && e.kind == 't' {
+		t.left("what the run would have measured after it was cancelled")
+	}
+	if v.has("start_time") {
+		t.left("start_time: the tool's local time, without a zone")
+	}
+	t.aiperfFigures(&run, v, true)
+	t.result.Runs = append(t.result.Runs, run)
+}
+
+const aiperfAlone = "the aggregate holds no requests; give profile_export.jsonl beside it"
+
+// aiperfFigures takes what both of the tool's aggregates hold. exact says whether figures
+// stand there as they were computed, and can be made again.
+func (t *taker) aiperfFigures(run *Run, v *value, exact bool) {
+	w := &run.Workload
 	if w.Load.Concurrency == nil && w.Load.RequestRate == nil {
 		run.Unsaid = append(run.Unsaid, "load.concurrency")
 	}
-	if d := v.get("input_config", "datasets").elements(); len(d) == 1 && d[0].get("type").reason() == "synthetic" {
-		w.ISL, w.OSL = t.count(d[0].get("prompts", "isl", "mean"), "isl.mean"), t.count(d[0].get("prompts", "osl", "mean"), "osl.mean")
-	}
+	n := t.count(v.get("request_count", "avg"), "request_count.avg")
+	all := max(n, t.count(v.get("completed_request_count", "avg"), "completed_request_count.avg"), n+t.count(v.get("error_request_count", "avg"), "error_request_count.avg"))
+	w.Requests = &all
 	for _, of := range []struct {
 		to          *int64
 		field, name string
 	}{{&w.ISL, "isl", "input_sequence_length"}, {&w.OSL, "osl", "output_sequence_length"}} {
 		if *of.to == 0 {
 			run.Unsaid = append(run.Unsaid, of.field)
-			if m := v.get(of.name, "p50"); m != nil && m.num > 0 {
-				*of.to = int64(math.Round(m.num))
-			}
+			*of.to = length(v.get(of.name, "p50"))
 		}
 	}
 	run.Unsaid = append(run.Unsaid, "prompts.state", "sampling", "warmup")
-	if d := v.get("benchmark_duration", "avg"); d != nil && d.kind == '0' && d.num > 0 && v.get("benchmark_duration", "unit").reason() == "sec" {
+	t.state(run, v.get("request_count", "avg"), "request_count.avg", &metric{rule: row.RuleCompleted}, "")
+	if d := v.get("benchmark_duration", "avg"); positive(d) && v.get("benchmark_duration", "unit").reason() == "sec" {
 		run.DurationS = decimal(d)
 	}
 	for _, m := range aiperfMetrics {
@@ -78,29 +95,39 @@ func aiperf(t *taker, v *value) {
 		if of == nil {
 			continue
 		}
-		if u := of.get("unit").reason(); !sameUnit(u, m.unit) {
+		unit, ok := ourUnit(of.get("unit").reason())
+		if !ok || (unit == "s") != (m.unit == "ms") && unit != m.unit {
 			t.wrong(of.get("unit"), m.name+".unit", `"`+m.unit+`" or the tool's word for it`)
 			continue
 		}
+		m.unit = unit
+		if !exact {
+			m.rule = ""
+			m.means = strings.TrimPrefix(m.means+"; rounded by the tool to two decimals", "; ")
+		}
 		if !strings.HasSuffix(m.figure, "_ms") && m.rule != row.RuleUserRate {
-			t.state(&run, of.get("avg"), m.name+".avg", &m, "")
+			t.state(run, of.get("avg"), m.name+".avg", &m, "")
 			continue
 		}
-		for _, s := range []statistic{{"avg", row.StatMean}, {"p50", row.StatMedian}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"std", row.StatStd}, {"min", row.StatMin}, {"max", row.StatMax}} {
-			t.state(&run, of.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
+		for _, s := range []statistic{{"avg", row.StatMean}, {"p1", "p1"}, {"p5", "p5"}, {"p10", "p10"}, {"p25", "p25"}, {"p50", row.StatMedian}, {"p75", "p75"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}, {"std", row.StatStd}, {"min", row.StatMin}, {"max", row.StatMax}} {
+			t.state(run, of.get(s.theirs), m.name+"."+s.theirs, &m, s.ours)
 		}
 	}
-	t.result.Runs = append(t.result.Runs, run)
 }
 
-func sameUnit(theirs, ours string) bool {
-	switch ours {
-	case "tok/s":
-		return theirs == "tokens/sec" || theirs == "tokens/sec/user"
-	case "requests/s":
-		return theirs == "requests/sec"
+// ourUnit is ours for a unit as the tool writes it.
+func ourUnit(theirs string) (string, bool) {
+	switch theirs {
+	case "ms":
+		return "ms", true
+	case "s", "sec":
+		return "s", true
+	case "tokens/sec", "tokens/sec/user":
+		return "tok/s", true
+	case "requests/sec":
+		return "requests/s", true
 	}
-	return theirs == ours
+	return "", false
 }
 
 func isAIPerfRequest(v *value) bool {
@@ -135,20 +162,23 @@ func aiperfRequests(t *taker, lines []*value) {
 			s.ISL = &isl
 		}
 		ttft := m.get("time_to_first_token", "value")
-		gaps := t.numbers(m.get("inter_chunk_latency", "value"), "inter_chunk_latency")
+		gaps := slices.Clone(t.numbers(m.get("inter_chunk_latency", "value"), "inter_chunk_latency"))
+		scale := t.seconds(m.get("inter_chunk_latency", "unit"), "inter_chunk_latency.unit")
 		for i := range gaps {
-			gaps[i] /= 1e3
+			gaps[i] *= scale
 		}
 		var times row.Gaps
-		ok := ttft != nil && ttft.kind == '0' && ttft.num > 0
+		ok := positive(ttft)
 		if ok {
-			times, ok = chunks(ttft.num/1e3, gaps)
+			times, ok = chunks(ttft.num*t.seconds(m.get("time_to_first_token", "unit"), "time_to_first_token.unit"), gaps)
 		}
-		switch {
+		switch cancelled := l.get("metadata", "was_cancelled"); {
 		case !l.get("error").null():
-			s.Status, s.Reason = row.StatusError, cut("failed: "+l.get("error", "message").reason(), 500)
+			s.Status, s.Reason = row.StatusError, failure(l.get("error"))
+		case cancelled != nil && cancelled.kind == 't':
+			s.Status, s.Reason = row.StatusError, "the tool cancelled it"
 		case osl == 0 || !ok:
-			s.Status, s.Reason = row.StatusError, "the tool has no times of it"
+			s.Status, s.Reason = row.StatusError, untimed
 		default:
 			s.OSL = &osl
 			keep(&s, times, osl)
@@ -157,8 +187,30 @@ func aiperfRequests(t *taker, lines []*value) {
 	}
 	n := int64(len(run.Samples))
 	run.Workload.Requests = &n
+	if zero < math.MaxInt64 {
+		run.At = time.Unix(0, zero).UTC().Format(time.RFC3339)
+	}
 	lengths(&run)
+	run.timed()
 	t.result.Runs = append(t.result.Runs, run)
+}
+
+// seconds is what a unit of time is in seconds.
+func (t *taker) seconds(unit *value, name string) float64 {
+	switch unit.reason() {
+	case "ms":
+		return 1e-3
+	case "s", "sec":
+		return 1
+	case "us":
+		return 1e-6
+	case "ns":
+		return 1e-9
+	}
+	if unit != nil {
+		t.wrong(unit, name, `"ms", "sec", "us" or "ns"`)
+	}
+	return 1e-3
 }
 
 // whole is a whole number of any length, by its text.

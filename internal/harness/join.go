@@ -1,9 +1,14 @@
 package harness
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"rowproof/internal/row"
+)
 
 // pairs are formats of one tool, an aggregate and the requests behind it.
-var pairs = map[string]string{"aiperf": "aiperf-requests", "inference-perf": "inference-perf-requests"}
+var pairs = map[string]string{"aiperf": "aiperf-requests", "aiperf-csv": "aiperf-requests", "inference-perf": "inference-perf-requests", "genai-bench": "genai-bench-experiment"}
 
 // Join lays the requests of one file into the run of another, where both are of one tool
 // and count alike. The order does not matter; it is nil with the reason where they do not
@@ -19,10 +24,28 @@ func Join(a, b *Result) (*Result, error) {
 		return nil, fmt.Errorf("%d runs and %d do not make one", len(a.Runs), len(b.Runs))
 	}
 	run, of := a.Runs[0], &b.Runs[0]
+	if b.Format == "genai-bench-experiment" {
+		run.Engine, run.Model, run.Devices, run.Labels = of.Engine, of.Model, of.Devices, of.Labels
+		joined := *a
+		joined.Version, joined.Runs = b.Version, []Run{run}
+		return &joined, nil
+	}
 	if n := run.Workload.Requests; n != nil && *n != int64(len(of.Samples)) {
 		return nil, fmt.Errorf("the aggregate is of %d requests, the requests' file holds %d", *n, len(of.Samples))
 	}
-	run.Samples, run.NoSamples = of.Samples, ""
+	run.Samples, run.NoSamples = of.Samples, of.NoSamples
+	if run.At == "" {
+		run.At = of.At
+	}
+	// Gaps of 0 between tokens of one chunk, which the tool counts, are none of ours.
+	if slices.ContainsFunc(run.Samples, func(s row.Sample) bool { return s.N != nil }) {
+		run.Stated = slices.Clone(run.Stated)
+		for i := range run.Stated {
+			if run.Stated[i].Rule == row.RuleChunkGap {
+				run.Stated[i].Rule = ""
+			}
+		}
+	}
 	joined := *a
 	joined.Runs = []Run{run}
 	joined.Left = append(append([]string{}, a.Left...), b.Left...)

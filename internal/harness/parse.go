@@ -29,6 +29,7 @@ var Formats = []Known{
 	{"aiperf", "aiperf: profile_export_aiperf.json", isAIPerf, aiperf},
 	{"aiperf-requests", "aiperf: profile_export.jsonl", isAIPerfRequest, nil},
 	{"genai-bench", "genai-bench: the JSON of one scenario and concurrency", isGenAIBench, genAIBench},
+	{"genai-bench-experiment", "genai-bench: experiment_metadata.json, beside a scenario's JSON", isGenAIExperiment, genAIExperiment},
 	{"inference-perf", "inference-perf: summary_lifecycle_metrics.json or one stage's", isInferencePerf, inferencePerf},
 	{"inference-perf-requests", "inference-perf: per_request_lifecycle_metrics.json", isInferencePerfRequest, nil},
 	{"llama-bench", "llama-bench: -o json, jsonl or csv", isLlamaBench, llamaBench},
@@ -92,6 +93,7 @@ func parse(_ string, in io.Reader) (*Result, error) {
 	var format *Known
 	var requests []*value
 	var torn error
+	taken := 0
 	for place := int64(1); ; place++ {
 		if _, err := r.space(); errors.Is(err, io.EOF) {
 			break
@@ -138,7 +140,16 @@ func parse(_ string, in io.Reader) (*Result, error) {
 			}
 		}
 		if format.take != nil {
-			r.memory = before // what was taken of it is smaller, and the rest is let go
+			// What was taken of it is smaller, and the rest is let go.
+			r.memory = before
+			for i := taken; i < len(t.result.Runs); i++ {
+				if err := r.charge(t.result.Runs[i].weight()); err != nil {
+					return nil, err
+				}
+			}
+			if taken = len(t.result.Runs); taken > mostRuns {
+				return nil, tooManyRuns()
+			}
 		}
 		if torn != nil {
 			break
@@ -163,6 +174,28 @@ func parse(_ string, in io.Reader) (*Result, error) {
 		return t.result, &Torn{torn}
 	}
 	return t.result, nil
+}
+
+const mostRuns = 20_000
+
+func tooManyRuns() error {
+	return fmt.Errorf("more than %d runs; a part of the file is accepted", mostRuns)
+}
+
+// weight is about the memory that a run keeps, in bytes.
+func (run *Run) weight() int64 {
+	n := int64(2048)
+	for i := range run.Stated {
+		n += 256 + int64(len(run.Stated[i].Name)+len(run.Stated[i].Text))
+	}
+	for i := range run.Samples {
+		s := &run.Samples[i]
+		n += 512 + 8*int64(cap(s.T)+cap(s.N)) + int64(len(s.Reason))
+	}
+	for key, text := range run.Server {
+		n += 64 + int64(len(key)+len(text))
+	}
+	return n
 }
 
 // find is the format of a record; nil unknown.

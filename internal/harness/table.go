@@ -11,11 +11,11 @@ import (
 	"rowproof/internal/row"
 )
 
-const tableFormats = "a CSV that measure bench printed, or llama-bench -o csv"
+const tableFormats = "a CSV that measure bench printed, llama-bench -o csv, or aiperf's profile_export_aiperf.csv"
 
 // isTable says whether a line is the head of a table that is read.
 func isTable(head string) bool {
-	return strings.HasPrefix(head, "isl,osl,concurrency,") || strings.HasPrefix(head, "build_commit,")
+	return strings.HasPrefix(head, "isl,osl,concurrency,") || strings.HasPrefix(head, "build_commit,") || strings.HasPrefix(head, aiperfHead)
 }
 
 // table reads a CSV: ours, which has the seed's header, or llama-bench's.
@@ -26,8 +26,11 @@ func (t *taker) table(r *reader) (*Result, error) {
 	if !isTable(line) {
 		return nil, fmt.Errorf("line %d: found %s, which is neither JSON nor a table that is known; accepted are:\n  %s", r.line, strconv.QuoteToASCII(cut(line, 60)), strings.Join(names(), "\n  "))
 	}
-	c := csv.NewReader(r.r)
-	c.ReuseRecord = false
+	if strings.HasPrefix(line, aiperfHead) {
+		return t.aiperfTable(r.r)
+	}
+	limit := &rowLimit{r: r.r}
+	c := csv.NewReader(limit)
 	columns, err := c.Read()
 	if err != nil {
 		return nil, err
@@ -39,9 +42,13 @@ func (t *taker) table(r *reader) (*Result, error) {
 	}
 	var torn error
 	for place := int64(1); ; place++ {
+		limit.n = 0
 		fields, err := c.Read()
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if err == nil && place > mostRuns {
+			return nil, tooManyRuns()
 		}
 		if err != nil {
 			torn = err
