@@ -2,6 +2,7 @@ package harness
 
 import (
 	"strconv"
+	"time"
 
 	"rowproof/internal/row"
 )
@@ -17,8 +18,8 @@ func llamaBench(t *taker, v *value) {
 	}
 	run := Run{Engine: "llamacpp", Model: t.words(v.get("model_filename"), "model_filename"), Workload: closed(),
 		NoSamples: "the tool times forward passes, not requests"}
-	if at := v.get("test_time"); at != nil && at.kind == '"' {
-		run.At = at.text
+	if at, err := time.Parse(time.RFC3339, v.get("test_time").reason()); err == nil {
+		run.At = at.UTC().Format(time.RFC3339)
 	}
 	run.Labels = labels(v, "build_number", "cpu_info", "gpu_info", "backends", "model_type", "n_batch", "n_ubatch", "n_threads", "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_depth")
 	prompt, gen := t.count(v.get("n_prompt"), "n_prompt"), t.count(v.get("n_gen"), "n_gen")

@@ -49,10 +49,15 @@ func (t *Torn) Unwrap() error { return t.Err }
 type taker struct {
 	result   *Result
 	problems []string
+	more     int // beyond those
 }
 
 // wrong tells of a value that is not what it should be.
 func (t *taker) wrong(v *value, what, want string) {
+	if len(t.problems) == mostProblems {
+		t.more++
+		return
+	}
 	line := 0
 	if v != nil {
 		line = v.line
@@ -66,10 +71,9 @@ func (t *taker) err() error {
 	if len(t.problems) == 0 {
 		return nil
 	}
-	shown := t.problems[:min(len(t.problems), mostProblems)]
-	text := strings.Join(shown, "\n")
-	if more := len(t.problems) - len(shown); more > 0 {
-		text += fmt.Sprintf("\nand %d more", more)
+	text := strings.Join(t.problems, "\n")
+	if t.more > 0 {
+		text += fmt.Sprintf("\nand %d more", t.more)
 	}
 	return errors.New(text)
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,6 +38,10 @@ type value struct {
 	nums []float64
 	line int
 }
+
+// bodies are members that hold what was sent or what came, often most of a file. They are
+// read and let go.
+var bodies = map[string]bool{"request": true, "response": true, "response_chunks": true, "request_args": true, "output": true, "generated_texts": true}
 
 // kindName says what a value is, for a complaint.
 func (v *value) kindName() string {
@@ -314,9 +319,14 @@ func (r *reader) object(v *value, depth int) error {
 		if err := r.charge(int64(len(key)) + 48); err != nil {
 			return err
 		}
+		before := r.memory
 		member, err := r.read(depth + 1)
 		if err != nil {
 			return err
+		}
+		if bodies[key] {
+			r.memory = before
+			member = &value{kind: 'n', line: member.line}
 		}
 		v.keys, v.vals = append(v.keys, key), append(v.vals, member)
 	}
@@ -494,10 +504,16 @@ func (r *reader) word(v *value) error {
 	return nil
 }
 
-// cut is the beginning of a text.
+// cut is the beginning of a text. What would end its line or turn its direction stands as
+// U+FFFD: the text goes to terminals and pages.
 func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) || c == '\u2028' || c == '\u2029' {
+			return utf8.RuneError
+		}
+		return c
+	}, s)
 }

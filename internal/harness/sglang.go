@@ -69,9 +69,10 @@ func (t *taker) settings(v *value) map[string]string {
 		switch {
 		case len(key) > 100 || len(out) >= 2000:
 		case e.kind == '"', e.kind == '0', e.kind == 't', e.kind == 'f':
-			out[key] = cut(e.text, 2000)
-			if secretName(key) && e.kind == '"' && e.text != "" {
-				out[key] = masked
+			name := cut(key, 100)
+			out[name] = cut(e.text, 2000)
+			if e.text != "" && (secretName(key) && e.kind != 't' && e.kind != 'f' || bearsSecret(e.text)) {
+				out[name] = masked
 			}
 		}
 	}
@@ -82,6 +83,19 @@ func secretName(name string) bool {
 	name = strings.ToLower(name)
 	part := func(p string) bool { return strings.Contains(name, p) }
 	return slices.ContainsFunc(secretNames, part) && !slices.ContainsFunc(notSecret, part)
+}
+
+// bearsSecret says whether a text holds what looks like a secret, whatever its name: a
+// command line, an address with a password, a well-known kind of token.
+func bearsSecret(text string) bool {
+	text = strings.ToLower(text)
+	for _, sign := range []string{"api-key", "api_key", "apikey", "password", "secret", "bearer ", "token=", "token ", "token:", "token\"", "sk-", "hf_", "ghp_", "github_pat_", "aws_", "akia"} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	user, _, at := strings.Cut(text, "@")
+	return at && strings.Contains(user, "://")
 }
 
 // first is the value of the first name that there is.
