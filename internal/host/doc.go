@@ -22,6 +22,7 @@ type ServerRef struct {
 	PID      int64       // 0: found by the listening port of Base
 	Header   http.Header // authorization, for /metrics
 	Insecure bool        // accept any certificate of an https server
+	Remote   bool        // its host is another one, so no process or device of this one is read
 
 	Engine        string            // vllm, sglang, …, as detected
 	Version       string            // letter for letter as the server reports it; "" when it does not

@@ -52,6 +52,10 @@ func newSampler(m *machine, ref ServerRef) *Sampler {
 func (s *Sampler) Start(ctx context.Context, zero int64) {
 	s.zero = zero
 	s.ctx, s.cancel = context.WithCancel(ctx)
+	if s.ref.Remote {
+		s.start()
+		return
+	}
 	if pid, err := s.pid(); err != nil {
 		s.got.unread["process"] = err.Error()
 	} else {
@@ -64,6 +68,11 @@ func (s *Sampler) Start(ctx context.Context, zero int64) {
 	} else {
 		s.tool = tool
 	}
+	s.start()
+}
+
+// start takes the reading before the row and begins those during it.
+func (s *Sampler) start() {
 	s.around(s.ctx, row.Before)
 	if s.tool != nil && s.got.unread["devices"] == "" {
 		s.each.Go(s.watchDevices)

@@ -12,6 +12,7 @@ type Evidence struct {
 	Devices []DeviceSample    `json:"devices,omitempty"`
 	Apps    []DeviceApp       `json:"apps,omitempty"` // processes that hold device memory, before and after
 	Metrics []MetricSample    `json:"metrics,omitempty"`
+	Watched []MetricSample    `json:"watched,omitempty"` // the server's metrics as a receipt's watch read them beside it
 	Pool    *MemoryPool       `json:"pool,omitempty"`
 	Capture []CaptureStats    `json:"capture,omitempty"` // one a repeat
 	Raw     []RawText         `json:"raw,omitempty"`     // what tools and server printed, as it was
