@@ -497,7 +497,7 @@ func (r *reader) word(v *value) error {
 		return r.fail("expected a value, found %s", strconv.QuoteToASCII(string([]byte{c})))
 	}
 	n, err := strconv.ParseFloat(v.text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || !strings.ContainsAny(v.text[:1], "-0123456789") {
+	if err != nil && !errors.Is(err, strconv.ErrRange) || strings.Trim(v.text, "-+.eE0123456789") != "" || v.text[0] == '+' {
 		return r.fail("expected a value, found %s", strconv.QuoteToASCII(cut(v.text, 40)))
 	}
 	v.kind, v.num = '0', n

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,7 +72,7 @@ func (t *taker) settings(v *value) map[string]string {
 		case e.kind == '"', e.kind == '0', e.kind == 't', e.kind == 'f':
 			name := cut(key, 100)
 			out[name] = cut(e.text, 2000)
-			if e.text != "" && (secretName(key) && e.kind != 't' && e.kind != 'f' || bearsSecret(e.text)) {
+			if e.text != "" && (secretName(key) && (e.kind == '"' || len(e.text) > 6) || secretSign.MatchString(e.text)) {
 				out[name] = masked
 			}
 		}
@@ -85,18 +86,9 @@ func secretName(name string) bool {
 	return slices.ContainsFunc(secretNames, part) && !slices.ContainsFunc(notSecret, part)
 }
 
-// bearsSecret says whether a text holds what looks like a secret, whatever its name: a
-// command line, an address with a password, a well-known kind of token.
-func bearsSecret(text string) bool {
-	text = strings.ToLower(text)
-	for _, sign := range []string{"api-key", "api_key", "apikey", "password", "secret", "bearer ", "token=", "token ", "token:", "token\"", "sk-", "hf_", "ghp_", "github_pat_", "aws_", "akia"} {
-		if strings.Contains(text, sign) {
-			return true
-		}
-	}
-	user, _, at := strings.Cut(text, "@")
-	return at && strings.Contains(user, "://")
-}
+// secretSign is what a secret looks like whatever its name: a flag of a command line, an
+// address with a password, a well-known kind of token.
+var secretSign = regexp.MustCompile(`(?i)\b(api[-_]?key|password|secret|bearer |[a-z_-]*token["']?[ =:]|sk-\w|hf_\w{16}|gh[pousr]_|github_pat_|AKIA)|://[^/@]*:[^/@]*@`)
 
 // first is the value of the first name that there is.
 func first(m map[string]string, names ...string) string {

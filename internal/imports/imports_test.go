@@ -37,6 +37,7 @@ var layers = map[string]int{
 	"internal/prompts":          5,
 	"internal/recheck":          5, // makes a row again from its own files
 	"internal/harness":          5, // other tools' result files; pure parsing, runs in the browser
+	"internal/harness/hostile":  5, // files that are meant to break a reader, for tests here and in Chromium
 	"internal/launch":           5, // makes the command of a recipe, for pages too, and runs it
 	"internal/rowtest":          5,
 	"internal/rooftest":         5,
