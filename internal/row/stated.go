@@ -134,7 +134,7 @@ func statisticOf(statistic string, values []float64) (float64, bool) {
 	}
 	slices.Sort(values)
 	// Linear, as numpy does by default, of however few values: tools give it so.
-	at := p / 100 * (n - 1)
+	at := float64(p / 100 * (n - 1))
 	i := int(at)
 	if i+1 >= len(values) {
 		return values[len(values)-1], true
