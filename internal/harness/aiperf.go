@@ -139,6 +139,7 @@ func isAIPerfRequest(v *value) bool {
 func aiperfRequests(t *taker, lines []*value) {
 	t.result.Tool, t.result.Clock = "aiperf", aiperfClock
 	run := Run{Place: 1, Workload: closed(), Unsaid: []string{"isl", "osl", "load.concurrency", "prompts.state", "sampling", "warmup"}}
+	lines = slices.DeleteFunc(lines, func(l *value) bool { return l.get("metadata", "benchmark_phase").reason() == "warmup" })
 	zero := int64(math.MaxInt64)
 	for _, l := range lines {
 		if at, ok := whole(l.get("metadata", "request_start_ns")); ok {
@@ -146,9 +147,6 @@ func aiperfRequests(t *taker, lines []*value) {
 		}
 	}
 	for _, l := range lines {
-		if l.get("metadata", "benchmark_phase").reason() == "warmup" {
-			continue
-		}
 		s := row.Sample{Phase: row.PhaseTimed, I: int64(len(run.Samples)), Status: row.StatusOK, TokensFrom: row.TokensTool}
 		if at, ok := whole(l.get("metadata", "request_start_ns")); ok {
 			s.Sent = (at - zero + 500) / 1000

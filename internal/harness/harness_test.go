@@ -67,6 +67,8 @@ var printed = []struct {
 	{[]string{"aiperf-0.13.0/profile_export_aiperf.json", "aiperf-0.13.0/profile_export.jsonl"}, 0, map[string]string{
 		"time_to_first_token.avg": "302.89", "time_to_first_token.p50": "301.70", "time_to_first_token.p99": "311.30", "inter_token_latency.avg": "20.03", "inter_token_latency.p50": "20.04",
 		"request_latency.avg": "923.86", "output_token_throughput.avg": "137.11", "request_throughput.avg": "4.28"}, 1},
+	{[]string{"aiperf-0.13.0/profile_export_aiperf.csv"}, 0, map[string]string{
+		"time_to_first_token.avg": "302.89", "time_to_first_token.std": "3.48", "inter_token_latency.p99": "20.06", "request_latency.max": "932.18", "output_token_throughput.avg": "137.11"}, 1},
 	{[]string{"guidellm-0.8.1/g.json"}, 0, map[string]string{
 		"time_to_first_token_ms.mean": "302.2", "time_to_first_token_ms.median": "300.8", "time_to_first_token_ms.p95": "306.5", "inter_token_latency_ms.mean": "20.0",
 		"time_per_output_token_ms.mean": "28.8", "time_per_output_token_ms.p95": "29.0", "requests_per_second.mean": "4.3", "output_tokens_per_second.mean": "137.4"}, 1},
