@@ -3,8 +3,6 @@ package harness
 import (
 	"fmt"
 	"slices"
-
-	"rowproof/internal/row"
 )
 
 // pairs are formats of one tool, an aggregate and the requests behind it.
@@ -37,15 +35,8 @@ func Join(a, b *Result) (*Result, error) {
 	if run.At == "" {
 		run.At = of.At
 	}
-	// Gaps of 0 between tokens of one chunk, which the tool counts, are none of ours.
-	if slices.ContainsFunc(run.Samples, func(s row.Sample) bool { return s.N != nil }) {
-		run.Stated = slices.Clone(run.Stated)
-		for i := range run.Stated {
-			if run.Stated[i].Rule == row.RuleChunkGap {
-				run.Stated[i].Rule = ""
-			}
-		}
-	}
+	run.Stated = slices.Clone(run.Stated)
+	run.unmade()
 	joined := *a
 	joined.Runs = []Run{run}
 	joined.Left = append(append([]string{}, a.Left...), b.Left...)

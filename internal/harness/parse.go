@@ -282,4 +282,5 @@ func finish(run *Run) {
 	if run.Samples == nil && run.NoSamples == "" {
 		run.NoSamples = "the file holds no requests, only figures over them"
 	}
+	run.unmade()
 }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"math"
+	"slices"
 
 	"rowproof/internal/row"
 )
@@ -22,6 +23,25 @@ func (run *Run) timed() {
 		why = "the file has the times of no request: the tool did not stream, or did not keep them"
 	}
 	run.Samples, run.NoSamples = nil, why
+}
+
+// unmade takes the rule from the figures that the run's requests cannot give again: a rate
+// without the tool's duration; gaps where some were not kept, or where a chunk held several
+// tokens, of which tools count gaps of 0.
+func (run *Run) unmade() {
+	gaps := slices.ContainsFunc(run.Samples, func(s row.Sample) bool { return s.OK() && (s.N != nil || !s.Kept()) })
+	for i := range run.Stated {
+		switch s := &run.Stated[i]; s.Rule {
+		case row.RuleOutputRate, row.RuleInputRate, row.RuleTotalRate, row.RuleRequests:
+			if run.DurationS == "" {
+				s.Rule = ""
+			}
+		case row.RuleChunkGap, row.RuleGapMean:
+			if gaps {
+				s.Rule = ""
+			}
+		}
+	}
 }
 
 // span is a request of which only its first and last chunk are known, in seconds since it

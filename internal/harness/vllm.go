@@ -77,6 +77,7 @@ func (t *taker) serving(v *value, run *Run, streams string) row.Workload {
 			}
 		}
 	}
+	t.state(run, v.get("completed"), "completed", &metric{rule: row.RuleCompleted}, "")
 	if c := t.count(v.get(streams), streams); c > 0 {
 		w.Load.Concurrency = &c
 	} else if w.Load.RequestRate == nil {
