@@ -18,12 +18,15 @@ func inferencePerf(t *taker, v *value) {
 	w := &run.Workload
 	n := t.count(v.get("load_summary", "count"), "load_summary.count")
 	w.Requests = &n
-	// Of streams kept full it states a rate too, which is their count over a second.
+	// Told to keep so many under way, it still sends by times that it drew at a rate, and
+	// holds back what would be more.
 	if c := t.count(v.get("load_summary", "concurrency"), "load_summary.concurrency"); c > 0 {
 		w.Load.Concurrency = &c
-	} else if r := v.get("load_summary", "requested_rate"); positive(r) {
+	}
+	if r := v.get("load_summary", "requested_rate"); positive(r) {
 		w.Load.RequestRate = &r.text
-	} else {
+	}
+	if w.Load.Concurrency == nil && w.Load.RequestRate == nil {
 		run.Unsaid = append(run.Unsaid, "load.concurrency")
 	}
 	s := v.get("successes")

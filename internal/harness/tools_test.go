@@ -167,8 +167,8 @@ func TestInferencePerfTokensOfOneChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := &both.Runs[0]
-	if w := run.Workload.Load; w.RequestRate != nil || *w.Concurrency != 4 {
-		t.Errorf("streams kept full are taken for a rate: %+v", w)
+	if w := run.Workload.Load; *w.RequestRate != "8.0" || *w.Concurrency != 4 {
+		t.Errorf("at 8 a second, of which 4 at once: %+v", w)
 	}
 	if gap, tpot := stated(run, "inter_token_latency.median"), stated(run, "time_per_output_token.median"); gap.Rule != "" || gap.Means == "" || tpot.Rule != row.RuleTPOT {
 		t.Errorf("%+v %+v", gap, tpot)
