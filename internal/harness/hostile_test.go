@@ -132,7 +132,7 @@ func TestEveryBeginningOfAFileEnds(t *testing.T) {
 // Of every format, any value in any field's place is an error that names its line, or no
 // figure.
 func TestWrongTypesInEveryField(t *testing.T) {
-	wrong := []string{`null`, `{}`, `[]`, `"text"`, `true`, `-1`, `0`, `1e999`, `NaN`, `-0.5`, `[[[1]]]`, `"\u202e\n"`, `99999999999999999999`, `{"a":{"b":[null]}}`, `[null,1]`}
+	wrong := []string{`null`, `{}`, `[]`, `"\u202e\n"`, `true`, `-1`, `0`, `1e999`, `NaN`, `99999999999999999999`, `[null,{}]`}
 	for name, data := range hostile.Seeds() {
 		if strings.HasSuffix(name, ".csv") {
 			continue

@@ -122,6 +122,8 @@ type reader struct {
 	line   int
 	column int
 	memory int64
+
+	letters []byte // of the word that is being read
 }
 
 // open unpacks a stream that is packed and passes over a byte order mark.
@@ -335,6 +337,7 @@ func (r *reader) object(v *value, depth int) error {
 func (r *reader) array(v *value, depth int) error {
 	v.kind = 'N'
 	_, _ = r.byte()
+	var number value // of which only num is kept
 	for first := true; ; first = false {
 		c, err := r.next("an element or ]")
 		if err != nil {
@@ -352,15 +355,24 @@ func (r *reader) array(v *value, depth int) error {
 				return r.fail("expected , or ], found %q", string(rune(c)))
 			}
 			_, _ = r.byte()
+			if c, err = r.next("an element"); err != nil {
+				return err
+			}
+		}
+		if v.kind == 'N' && (c == '-' || c >= '0' && c <= '9' || c == 'N' || c == 'I') {
+			number.line = r.line
+			if err := r.word(&number); err != nil {
+				return err
+			}
+			if err := r.charge(16); err != nil { // a list that grows is held twice
+				return err
+			}
+			v.nums = append(v.nums, number.num)
+			continue
 		}
 		e, err := r.read(depth + 1)
 		if err != nil {
 			return err
-		}
-		if v.kind == 'N' && e.kind == '0' {
-			r.memory -= 112 // of the value, which is not kept; a list that grows is held twice
-			v.nums = append(v.nums, e.num)
-			continue
 		}
 		if v.kind == 'N' {
 			v.kind = '['
@@ -458,7 +470,7 @@ func (r *reader) hex() (rune, error) {
 
 // word reads a number, or one of the names that JSON or Python's json writes.
 func (r *reader) word(v *value) error {
-	var b []byte
+	b := r.letters[:0]
 	for {
 		c, err := r.peek()
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -472,6 +484,7 @@ func (r *reader) word(v *value) error {
 		}
 		_, _ = r.byte()
 	}
+	r.letters = b
 	v.text = string(b)
 	switch v.text {
 	case "true":
