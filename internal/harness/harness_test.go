@@ -134,26 +134,30 @@ func TestStatedFiguresComeOutAgain(t *testing.T) {
 }
 
 // What the requests give by our definitions stands within the tool's own error of what the
-// server really sent. Each bound is what its clock was off by in this run, and no more than
-// a fiftieth of what is measured.
+// server really sent: never before it, since the request arrives after a client stamps its
+// start and a token after it was sent, and after it by no more than the client takes for a
+// new connection a request (vLLM, SGLang's Python client, aiperf, genai-bench: 1.5 to 5 ms
+// in Python; Rust below 1) or to wake on a kept one (guidellm, inference-perf: below 2). TPOT
+// spreads over 31 gaps what the last stamp is late: nothing measurable, but 1 ms in aiperf,
+// and in genai-bench, which takes the end of the body for the last token, 3.
 func TestRecomputedFiguresAgreeWithTheTruth(t *testing.T) {
 	for _, c := range []struct {
 		files      []string
 		truth      string
 		ttft, tpot float64 // ms
 	}{
-		{[]string{"sglang-0.5.23/s.jsonl"}, "sglang-0.5.23", 3, .05},
-		{[]string{"sglang-0.5.23-rust/s.jsonl"}, "sglang-0.5.23-rust", 1, .05},
-		{[]string{"vllm-0.33.0/v.json"}, "vllm-0.33.0", 3, .05},
-		{[]string{"guidellm-0.8.1/g.json"}, "guidellm-0.8.1", 5, .05},
-		{[]string{"genai-bench-0.0.5/D32_32_text-to-text_num_concurrency_4_time_2s.json"}, "genai-bench-0.0.5", 6, .4},
+		{[]string{"sglang-0.5.23/s.jsonl"}, "sglang-0.5.23", 3, .02},
+		{[]string{"sglang-0.5.23-rust/s.jsonl"}, "sglang-0.5.23-rust", 1, .02},
+		{[]string{"vllm-0.33.0/v.json"}, "vllm-0.33.0", 3, .02},
+		{[]string{"guidellm-0.8.1/g.json"}, "guidellm-0.8.1", 2, .02},
+		{[]string{"genai-bench-0.0.5/D32_32_text-to-text_num_concurrency_4_time_2s.json"}, "genai-bench-0.0.5", 5, .15},
 		{[]string{"aiperf-0.13.0/profile_export_aiperf.json", "aiperf-0.13.0/profile_export.jsonl"}, "aiperf-0.13.0", 3, .05},
-		{[]string{"inference-perf-0.7.0/summary_lifecycle_metrics.json", "inference-perf-0.7.0/per_request_lifecycle_metrics.json"}, "inference-perf-0.7.0", 3, .05},
+		{[]string{"inference-perf-0.7.0/summary_lifecycle_metrics.json", "inference-perf-0.7.0/per_request_lifecycle_metrics.json"}, "inference-perf-0.7.0", 2, .02},
 	} {
 		run := &joined(t, c.files...).Runs[0]
 		got := row.Compute(&run.Workload, 0, run.Samples, nil).Figures
 		ttft, tpot := truth(t, c.truth, len(run.Samples))
-		if d := *got.TTFT.P50 - ttft; math.Abs(d) > c.ttft {
+		if d := *got.TTFT.P50 - ttft; d < 0 || d > c.ttft {
 			t.Errorf("%s: TTFT p50 is off by %.3f ms", c.truth, d)
 		}
 		if d := *got.TPOT.P50 - tpot; math.Abs(d) > c.tpot {
