@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"rowproof/internal/row"
@@ -49,15 +50,20 @@ func (t *Torn) Unwrap() error { return t.Err }
 type taker struct {
 	result   *Result
 	problems []string
-	more     int // beyond those
+	more     int      // beyond those
+	told     []*value // of which problems tell: once is enough
 }
 
 // wrong tells of a value that is not what it should be.
 func (t *taker) wrong(v *value, what, want string) {
-	if len(t.problems) == mostProblems {
+	switch {
+	case v != nil && slices.Contains(t.told, v):
+		return
+	case len(t.problems) == mostProblems:
 		t.more++
 		return
 	}
+	t.told = append(t.told, v)
 	line := 0
 	if v != nil {
 		line = v.line
