@@ -289,4 +289,5 @@ func finish(run *Run) {
 		run.NoSamples = "the file holds no requests, only figures over them"
 	}
 	run.unmade()
+	run.few()
 }

@@ -3,8 +3,10 @@ package harness
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"rowproof/internal/row"
+	"rowproof/internal/stats"
 )
 
 // untimed is the reason of a request that the tool counts as completed and has no times of.
@@ -39,6 +41,34 @@ func (run *Run) unmade() {
 		case row.RuleChunkGap, row.RuleGapMean:
 			if gaps {
 				s.Rule = ""
+			}
+		}
+	}
+}
+
+// few takes away percentiles that so few requests do not support, of a run without its
+// requests. The tool's own stay among Stated.
+func (run *Run) few() {
+	i := slices.IndexFunc(run.Stated, func(s row.Stated) bool { return s.Rule == row.RuleCompleted })
+	if i < 0 || run.Samples != nil {
+		return
+	}
+	n, err := strconv.ParseFloat(run.Stated[i].Text, 64)
+	if err != nil {
+		return
+	}
+	for _, d := range run.dists() {
+		if *d.at == nil || d.name == "chunk_gap_ms" {
+			continue // of gaps there are more than requests
+		}
+		for _, p := range []struct {
+			name     string
+			permille int
+			at       **float64
+		}{{"p90", 900, &(*d.at).P90}, {"p95", 950, &(*d.at).P95}, {"p99", 990, &(*d.at).P99}} {
+			if need := stats.Needed(p.permille); *p.at != nil && n < float64(need) {
+				*p.at = nil
+				run.Missing[d.name+"."+p.name] = "of " + run.Stated[i].Text + " requests; " + p.name + " needs " + strconv.Itoa(need)
 			}
 		}
 	}

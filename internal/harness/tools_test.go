@@ -210,3 +210,15 @@ func TestGenAIBenchFailuresAndExperiment(t *testing.T) {
 		t.Error("the command line was taken")
 	}
 }
+
+// A p99 of 8 requests is none of ours, whatever the tool gives for it.
+func TestPercentilesOfFewRequestsAreNotTaken(t *testing.T) {
+	run := &read(t, "aiperf-0.13.0/profile_export_aiperf.json").Runs[0]
+	d := run.Figures.TTFT
+	if d == nil || d.P50 == nil || d.P90 != nil || d.P99 != nil || !strings.Contains(run.Missing["ttft_ms.p99"], "8.0 requests; p99 needs 100") {
+		t.Errorf("%+v, %q", d, run.Missing["ttft_ms.p99"])
+	}
+	if s := stated(run, "time_to_first_token.p99"); s.Text != "311.29967712" {
+		t.Errorf("the tool's own is %+v", s)
+	}
+}
