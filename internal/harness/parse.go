@@ -27,7 +27,7 @@ var Formats = []Known{
 	{"vllm-serve", "vllm bench serve: the JSON of --save-result", isVLLMServe, vllmServe},
 	{"vllm-latency", "vllm bench latency: the JSON of --output-json", isVLLMLatency, vllmLatency},
 	{"guidellm", "guidellm: benchmarks.json", isGuideLLM, guideLLM},
-	{"aiperf", "aiperf: profile_export_aiperf.json", isAIPerf, aiperf},
+	{"aiperf", "aiperf: profile_export_aiperf.json, or its .csv", isAIPerf, aiperf},
 	{"aiperf-requests", "aiperf: profile_export.jsonl", isAIPerfRequest, nil},
 	{"genai-bench", "genai-bench: the JSON of one scenario and concurrency", isGenAIBench, genAIBench},
 	{"genai-bench-experiment", "genai-bench: experiment_metadata.json, beside a scenario's JSON", isGenAIExperiment, genAIExperiment},
