@@ -250,6 +250,11 @@ func (s *sweep) rows(ctx context.Context, plan course, out *output, w io.Writer)
 		if !ok {
 			break
 		}
+		if n > 0 {
+			if left := host.Settle(work, s.ref); left > 0 {
+				fmt.Fprintf(w, "measure bench: the server still runs %s that were asked for before; the next row begins beside them\n", countOf(int(left), "request"))
+			}
+		}
 		s.bar.begin(p)
 		m := s.measure(ctx, work, n, p)
 		if m == nil {
