@@ -23,8 +23,8 @@ func InFlight(w *Workload, samples []Sample) []float64 {
 				from, to := s.Enqueued, bound.to
 				if last, ok := s.LastContent(); ok && !s.Cut() {
 					to = last
-				} else if !s.OK() {
-					continue
+				} else if !s.Cut() {
+					continue // it failed, or ended without content: nobody knows when
 				}
 				from, to = max(from, bound.from), min(to, bound.to)
 				if to > from {
