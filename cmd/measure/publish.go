@@ -36,7 +36,8 @@ func publish(_ context.Context, args []string, s streams) int {
 	flags := newCollector("publish")
 	root := flags.String("root", ".", "folder that holds data/")
 	single := flags.Bool("single", false, "take rows with fewer than 3 repeats: they are shown, and not ranked")
-	usage(flags.FlagSet, "publish FILE… [--root DIR] [--single]", publishWhat, publishExample)
+	only := flags.Bool("verified-only", false, "leave out rows that are not verified, and name each with what refuses it")
+	usage(flags.FlagSet, "publish FILE… [flags]", publishWhat, publishExample)
 	if code, done := flags.parse(args, s); done {
 		return code
 	}
@@ -46,7 +47,7 @@ func publish(_ context.Context, args []string, s streams) int {
 	if len(flags.problems) > 0 {
 		return flags.refuse(s)
 	}
-	p := publication{root: *root, single: *single, code: exitFailed}
+	p := publication{root: *root, single: *single, verifiedOnly: *only, code: exitFailed}
 	if err := p.open(); err != nil {
 		return complain(s, "publish", exitFailed, []string{err.Error()})
 	}
@@ -75,15 +76,16 @@ func countOf(n int, noun string) string {
 
 // publication gathers what would be written, and every reason not to.
 type publication struct {
-	root      string
-	single    bool
-	known     *rowfile.Published
-	catalogue fs.FS // the root's data/; this binary's where the root is none
-	today     *catalog.Catalog
-	reports   []placed
-	refusals  []string
-	leftOut   []string // rows that are not published though their report is
-	code      int      // to exit with when there are refusals
+	root         string
+	single       bool
+	verifiedOnly bool
+	known        *rowfile.Published
+	catalogue    fs.FS // the root's data/; this binary's where the root is none
+	today        *catalog.Catalog
+	reports      []placed
+	refusals     []string
+	leftOut      []string // rows that are not published though their report is
+	code         int      // to exit with when there are refusals
 }
 
 // open reads what is published. A root that is none is refused, and the files are judged
@@ -127,6 +129,7 @@ func (p *publication) add(name string) {
 	before := len(p.refusals)
 	p.leaveOut(name, b)
 	p.judgeReport(name, b)
+	p.leaveUnverified(name, b)
 	for i := range b.Rows {
 		p.judgeRow(name, b, i)
 	}
@@ -157,7 +160,29 @@ func (p *publication) leaveOut(name string, b *rowfile.Bundle) {
 		r := b.Rows[i].Row
 		p.leftOut = append(p.leftOut, printable(fmt.Sprintf("%s: row %d (%s) is left out: %s", name, i, loadOf(&r.Workload), r.Reason)))
 	}
-	b.Cut(keep)
+	b.Keep(func(i int) bool { return i < keep })
+}
+
+// leaveUnverified drops the rows that are neither verified nor imported, and names them
+// with what refuses them.
+func (p *publication) leaveUnverified(name string, b *rowfile.Bundle) {
+	if !p.verifiedOnly {
+		return
+	}
+	good := make([]bool, len(b.Rows))
+	some := false
+	for i := range b.Rows {
+		results := gate.Judge(b.Input(i, p.known.Corpus))
+		if good[i] = gate.VerdictOf(b.Rows[i].Row, results) != gate.Unverified; good[i] {
+			some = true
+			continue
+		}
+		r, g := b.Rows[i].Row, gate.Blocking(results)[0]
+		p.leftOut = append(p.leftOut, printable(fmt.Sprintf("%s: row %d (%s) is left out: %s %s: %s", name, i, loadOf(&r.Workload), g.Gate, verbOf(g.Answer), g.Head())))
+	}
+	if some {
+		b.Keep(func(i int) bool { return good[i] })
+	}
 }
 
 func (p *publication) judgeReport(name string, b *rowfile.Bundle) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +96,7 @@ func load(fsys fs.FS, file string, killed bool) (*Bundle, error) {
 	}
 	b := &Bundle{Path: file, Report: r, Problems: problems, Now: time.Now().UTC().Format(time.RFC3339)}
 	b.loadEvidence(fsys, EvidenceFile(file))
-	if last := len(b.Evidence) - 1; killed && last > 0 && b.Evidence[last].Row == int64(len(r.Rows)) {
+	if last := len(b.Evidence) - 1; killed && last > 0 && b.Evidence[last].Row == int64(len(r.Rows)) && !b.states(b.EvidenceSums[last]) {
 		b.Evidence, b.EvidenceSums, b.Trimmed = b.Evidence[:last], b.EvidenceSums[:last], true
 	}
 	b.holdEvidence()
@@ -151,12 +152,32 @@ func (b *Bundle) row(root *node, i int) RowData {
 	if d.ComputedID, err = idOf(root, i); err != nil {
 		b.tell(err.Error())
 	}
-	for k := range b.Evidence {
-		if b.Evidence[k].Row == int64(i) {
-			d.Evidence, d.EvidenceSHA256 = &b.Evidence[k], b.EvidenceSums[k]
-		}
+	if k := b.lineOf(i); k >= 0 {
+		d.Evidence, d.EvidenceSHA256 = &b.Evidence[k], b.EvidenceSums[k]
 	}
 	return d
+}
+
+// states says whether a row states the hash of a line of evidence.
+func (b *Bundle) states(sum string) bool {
+	return slices.ContainsFunc(b.Report.Rows, func(r row.Row) bool { return r.Proof.Evidence != nil && *r.Proof.Evidence == sum })
+}
+
+// lineOf is the line of evidence of row i: the one whose hash the row states. A report of
+// which rows were left out keeps the lines of the others as they were written, with the
+// places that these had. Where no line has the hash it is the one of the row's own place,
+// which a gate then refuses; -1 where there is none.
+func (b *Bundle) lineOf(i int) int {
+	own := -1
+	for k := range b.Evidence {
+		if want := b.Report.Rows[i].Proof.Evidence; want != nil && b.EvidenceSums[k] == *want {
+			return k
+		}
+		if b.Evidence[k].Row == int64(i) {
+			own = k
+		}
+	}
+	return own
 }
 
 func (b *Bundle) loadEvidence(fsys fs.FS, file string) {
@@ -188,19 +209,23 @@ func (b *Bundle) holdEvidence() {
 		return
 	}
 	first := map[int64]int{} // row → line
+	of := map[int]bool{}     // lines that a row states the hash of
+	for i := range b.Report.Rows {
+		of[b.lineOf(i)] = true
+	}
 	for i := range b.Evidence {
 		n := b.Evidence[i].Row
 		line, again := first[n]
 		switch {
-		case n < -1 || n >= int64(len(b.Report.Rows)):
-			add(fmt.Sprintf("line %d: it is of row %d; the report has rows 0 to %d, and -1 is the run", i+1, n, len(b.Report.Rows)-1))
 		case again:
 			add(fmt.Sprintf("line %d: it is of row %d, as line %d is", i+1, n, line))
+		case n < -1 || n >= 0 && !of[i]:
+			add(fmt.Sprintf("line %d: it is of row %d, and none of the report's %d rows states its hash; -1 is the run", i+1, n, len(b.Report.Rows)))
 		default:
 			first[n] = i + 1
 		}
 	}
-	b.inOrder(first, add)
+	b.inOrder(add)
 	line, ok := first[-1]
 	switch {
 	case !ok:
@@ -215,12 +240,12 @@ const orderSlack = 2 * time.Second
 
 // inOrder asks that the rows began one after the other, as they are measured: lines that
 // change places are of other rows than they say.
-func (b *Bundle) inOrder(lines map[int64]int, add func(string)) {
+func (b *Bundle) inOrder(add func(string)) {
 	var latest time.Time
 	of := -1
 	for i := range b.Report.Rows {
-		line, ok := lines[int64(i)]
-		if !ok {
+		line := b.lineOf(i) + 1
+		if line == 0 {
 			continue
 		}
 		zero, err := time.Parse(time.RFC3339, b.Evidence[line-1].Zero)
@@ -291,17 +316,26 @@ func (b *Bundle) Imported() bool {
 	return len(b.Report.Rows) > 0
 }
 
-// Cut leaves out the rows from n on, and their evidence.
-func (b *Bundle) Cut(n int) {
-	if n >= len(b.Rows) {
-		return
+// Keep leaves out the rows that keep does not name, and their evidence. A row's id is made
+// of its own line of evidence and not of its place, so that the others' stay.
+func (b *Bundle) Keep(keep func(i int) bool) {
+	gone := map[int]bool{} // lines
+	var data []RowData
+	var rows []row.Row
+	for i := range b.Rows {
+		if keep(i) {
+			data, rows = append(data, b.Rows[i]), append(rows, b.Report.Rows[i])
+		} else {
+			gone[b.lineOf(i)] = true
+		}
 	}
-	b.Rows, b.Report.Rows = b.Rows[:n], b.Report.Rows[:n]
-	// New lists: the rows that stay point into the old one.
+	// New lists: the rows that stay point into the old ones.
+	report := *b.Report
+	report.Rows, b.Report, b.Rows = rows, &report, data
 	evidence, sums := b.Evidence, b.EvidenceSums
 	b.Evidence, b.EvidenceSums = nil, nil
 	for i := range evidence {
-		if evidence[i].Row < int64(n) {
+		if !gone[i] {
 			b.Evidence, b.EvidenceSums = append(b.Evidence, evidence[i]), append(b.EvidenceSums, sums[i])
 		}
 	}

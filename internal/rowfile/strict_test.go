@@ -371,7 +371,7 @@ func TestLinesOfEvidence(t *testing.T) {
 		want   string
 	}{
 		"as written":    {func(ev []row.Evidence) []row.Evidence { return ev }, ""},
-		"a stray line":  {func(ev []row.Evidence) []row.Evidence { return append(ev, row.Evidence{Row: 2}) }, "line 4: it is of row 2; the report has rows 0 to 1"},
+		"a stray line":  {func(ev []row.Evidence) []row.Evidence { return append(ev, row.Evidence{Row: 2}) }, "line 4: it is of row 2, and none of the report's 2 rows states its hash"},
 		"a row twice":   {func(ev []row.Evidence) []row.Evidence { return append(ev, ev[1]) }, "line 4: it is of row 0, as line 2 is"},
 		"no run":        {func(ev []row.Evidence) []row.Evidence { return ev[1:] }, "the run's own line, of row -1, is missing"},
 		"the run twice": {func(ev []row.Evidence) []row.Evidence { return append(ev, ev[0]) }, "line 4: it is of row -1, as line 1 is"},
