@@ -16,11 +16,16 @@ const (
 const openLoop = "open loop: requests came at times of their own, at no set concurrency"
 
 // little holds the requests in flight, time by time, against the concurrency that the
-// row states: rates, latencies and concurrency must be of the same load.
+// row states: rates, latencies and concurrency must be of the same load, and imply the row's own GPU
+// count.
 func little(in *Input) Result {
 	w := &in.Row.Workload
 	if w.OpenLoop() {
 		return notApplicable(openLoop)
+	}
+	stated, wrong := in.drift()
+	if wrong != "" {
+		return fail(wrong, stated)
 	}
 	if r, none := in.noSamples(); none {
 		return r
@@ -48,11 +53,25 @@ func little(in *Input) Result {
 	if !found {
 		return missing("a window with a completed request", "")
 	}
-	figure := Compared{"mean requests in flight", number(worst), itoa(*w.Load.Concurrency) + " ± " + percent(limit)}
-	if math.Abs(worst-c) > limit*c {
-		return fail(inFlight(worst)+" in flight on average where "+itoa(*w.Load.Concurrency)+" were stated", figure)
+	figures := []Compared{{"mean requests in flight", number(worst), itoa(*w.Load.Concurrency) + " ± " + percent(limit)}}
+	gpus, wrong, ok := in.implied()
+	if ok {
+		figures = append(figures, gpus)
 	}
-	return pass(inFlight(worst)+" in flight on average", figure)
+	if stated.Name != "" {
+		figures = append(figures, stated)
+	}
+	switch {
+	case math.Abs(worst-c) > limit*c:
+		text := inFlight(worst) + " in flight on average where " + itoa(*w.Load.Concurrency) + " were stated"
+		if wrong != "" {
+			text += "; " + wrong
+		}
+		return fail(text, figures...)
+	case wrong != "" && in.Row.Import == nil: // another tool's streams run empty at its end
+		return fail(wrong, figures...)
+	}
+	return pass(inFlight(worst)+" in flight on average", figures...)
 }
 
 func inFlight(n float64) string {

@@ -173,7 +173,7 @@ func (f *forge) planted(d Defect, file string, i int, change func(m *Made)) Defe
 // unitDrift states the requests that each of two GPUs had under way for those of both:
 // by Little's law the row's rate is that of half as many devices.
 func (f *forge) unitDrift() Defect {
-	return f.planted(Defect{Name: "unit-drift", Gate: "little", Answer: gate.Fail, Reason: "in flight on average where 2 were stated"}, twoGPUs, 1, func(m *Made) {
+	return f.planted(Defect{Name: "unit-drift", Gate: "little", Answer: gate.Fail, Reason: "makes a GPU count of 1 where it is 2"}, twoGPUs, 1, func(m *Made) {
 		w := &m.row().Workload
 		c := *w.Load.Concurrency / 2
 		w.Load.Concurrency, w.Warmup = &c, w.Warmup*2
