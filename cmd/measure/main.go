@@ -48,6 +48,7 @@ func verbs() []verb {
 		{"ceiling", "what the hardware could possibly do for a model, with the formula filled in", ceiling},
 		{"gaps", "what is not measured, ranked, each with its command", gaps},
 		{"import", "turn another tool's result into a report", importVerb},
+		{"compare", "two runs side by side, with honest intervals and an exit code", compareVerb},
 		{"check", "run every gate over a report", check},
 		{"publish", "put a verified report into data/rows", publish},
 		{"withdraw", "take published rows out of the rankings, with the reason", withdraw},
