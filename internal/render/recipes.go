@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rowproof/internal/gate"
+	"rowproof/internal/launch"
 	"rowproof/internal/render/format"
 	"rowproof/internal/roofline"
 	"rowproof/internal/row"
@@ -527,27 +528,23 @@ func recipeFacts(r *row.Recipe) []fact {
 }
 
 // port that the written commands use.
-const port = "8000"
+const port = 8000
 
 // launchCommands start the server: the container, or the packages and then the server.
 // A recipe with random weights has two: one that serves, and the one that was measured.
 func launchCommands(k recipeKey, r *row.Recipe, m *roofline.Model) []command {
 	engine := engineName(r.Engine.Name) + " " + r.Engine.Version
 	var out []command
-	if r.Runtime.Image == "" && len(r.Runtime.Packages) > 0 {
-		pip := []string{"pip", "install"}
-		for _, p := range slices.Sorted(maps.Keys(r.Runtime.Packages)) {
-			pip = append(pip, p+"=="+r.Runtime.Packages[p])
-		}
-		out = append(out, command{"Install the pinned packages", wrapped(pip, 36)})
+	if c, ok := install(r); ok {
+		out = append(out, c)
 	}
 	if r.Weights.Repository != "random" {
-		return append(out, command{"Launch · " + engine, launch(r, r.Weights.Repository, r.Flags)})
+		return append(out, command{"Launch · " + engine, launched(k.Model, r, "", r.Flags)})
 	}
 	if m != nil && len(m.Repositories) > 0 {
-		out = append(out, command{"To serve · " + engine + " · the published weights; not what was measured", launch(r, m.Repositories[0], loading(r.Flags))})
+		out = append(out, command{"To serve · " + engine + " · the published weights; not what was measured", launched(k.Model, r, m.Repositories[0], loading(r.Flags))})
 	}
-	return append(out, command{"As measured: random weights, which serve nonsense · " + engine + " · " + k.Model + " is a folder with the model's configuration and tokenizer", launch(r, k.Model, r.Flags)})
+	return append(out, command{"As measured: random weights, which serve nonsense · " + engine + " · " + k.Model + " is a folder with the model's configuration and tokenizer", launched(k.Model, r, "", r.Flags)})
 }
 
 // loading leaves out the flags that make an engine invent its weights.
@@ -565,39 +562,76 @@ func loading(flags []string) []string {
 	return out
 }
 
-// launch is the command that starts a recipe's server with some weights and flags.
-func launch(r *row.Recipe, weights string, flags []string) string {
-	var args []string
-	for _, a := range r.Launch {
-		switch a {
-		case "{flags}":
-			args = append(args, flags...)
+// launched is the command that starts a recipe's server with some weights and flags.
+func launched(model string, r *row.Recipe, weights string, flags []string) string {
+	o := launch.Options{Means: launch.Process, Port: port, Weights: weights, Flags: flags}
+	if r.Runtime.Image != "" {
+		o.Means, o.Cache = launch.Docker, "/data/hf-cache"
+	}
+	c := launch.For(model, r, o)
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		env = append(env, name+"="+launch.Quote(c.Env[name]))
+	}
+	return strings.Join(append(env, wrapped(c.Argv, 62)), " \\\n")
+}
+
+// install is the command that brings what a recipe pins; ok is false where it pins nothing.
+func install(r *row.Recipe) (c command, ok bool) {
+	switch {
+	case r.Runtime.Image != "":
+		return command{"Fetch the pinned image", wrapped([]string{"docker", "pull", r.Runtime.Image}, 36)}, true
+	case len(r.Runtime.Packages) > 0:
+		pip := []string{"pip", "install"}
+		for _, p := range slices.Sorted(maps.Keys(r.Runtime.Packages)) {
+			pip = append(pip, p+"=="+r.Runtime.Packages[p])
+		}
+		return command{"Install the pinned packages", wrapped(pip, 36)}, true
+	}
+	return command{}, false
+}
+
+// reproduce are the commands that made a row, from what it needs to its measuring, and
+// then what checks it.
+func (s *site) reproduce(m *measured, downloads []download) []command {
+	var out []command
+	was := m.recipe()
+	if was != nil {
+		if c, ok := install(was); ok {
+			out = append(out, c)
+		}
+		if was.Weights.Repository == launch.Random && m.Model != nil && len(m.Model.Repositories) > 0 {
+			out = append(out, command{"Its configuration and tokenizer, for random weights", wrapped([]string{"hf", "download", m.Model.Repositories[0], "--include", "*.json", "tokenizer*", "--local-dir", m.Key.Model}, 40)})
+		}
+		out = append(out, command{"Start the server", launched(m.Key.Model, was, "", was.Flags)})
+	}
+	if words := m.Report.Tool.Command; len(words) > 0 {
+		out = append(out, command{"As it was measured", wrapped(ofAnyHost(words), 50)})
+		if was != nil && m.Import == nil && !slices.Contains(words, "--launch") && !s.olderRecipe(m) {
+			out = append(out, command{"Or all of it in one command", wrapped(oneCommand(ofAnyHost(words)), 50)})
+		}
+	}
+	if len(downloads) > 0 {
+		out = append(out, command{"Check the downloaded report with its samples and evidence beside it", "measure check " + baseName(m.File)})
+	}
+	return out
+}
+
+// oneCommand is a command of bench that starts the server too.
+func oneCommand(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		switch w := words[i]; {
+		case w == "--base-url" && i+1 < len(words):
+			i++
+		case strings.HasPrefix(w, "--base-url="):
+		case w == "bench":
+			out = append(out, w, "--launch")
 		default:
-			args = append(args, strings.NewReplacer("{weights}", weights, "{port}", port).Replace(a))
+			out = append(out, w)
 		}
 	}
-	env := func(prefix string) []string {
-		var out []string
-		for _, name := range slices.Sorted(maps.Keys(r.Env)) {
-			if prefix != "" {
-				out = append(out, prefix)
-			}
-			out = append(out, name+"="+r.Env[name])
-		}
-		return out
-	}
-	if r.Runtime.Image == "" {
-		return strings.Join(append(env(""), wrapped(args, 62)), " \\\n")
-	}
-	docker := []string{"docker", "run", "--rm"}
-	if slices.ContainsFunc(r.Arch, func(a string) bool { return strings.HasPrefix(a, "gfx") }) {
-		docker = append(docker, "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video")
-	} else {
-		docker = append(docker, "--gpus", "all")
-	}
-	docker = append(docker, "--ipc=host", "-p", port+":"+port, "-v", "/data/hf-cache:/hf-cache", "-e", "HF_HOME=/hf-cache")
-	docker = append(docker, env("-e")...)
-	return wrapped(slices.Concat(docker, []string{r.Runtime.Image}, args), 62)
+	return out
 }
 
 // benchCommand measures the recipe: the shapes and loads of its rows that rank or were
@@ -622,7 +656,7 @@ func benchCommand(k recipeKey, rows []*measured) string {
 	if len(loads) == 0 {
 		loads = []string{"1", "4", "16", "64"}
 	}
-	return wrapped([]string{"measure", "bench", k.Model, "--recipe", k.String(), "--base-url", "http://127.0.0.1:" + port,
+	return wrapped([]string{"measure", "bench", k.Model, "--recipe", k.String(), "--base-url", "http://127.0.0.1:" + strconv.Itoa(port),
 		"--cells", strings.Join(shapes, ","), "--concurrency", strings.Join(loads, ","), "--num-prompts", "auto", "--repeats", "3",
 		"--output", strings.ReplaceAll(k.String(), "/", "-")}, 62)
 }

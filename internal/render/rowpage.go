@@ -206,12 +206,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 	if was := m.Report.AsItWas; was != nil {
 		v.Recipe = recipeFacts(&was.Recipe)
 	}
-	if len(m.Report.Tool.Command) > 0 {
-		v.Commands = append(v.Commands, command{"As it was measured", wrapped(ofAnyHost(m.Report.Tool.Command), 50)})
-	}
-	if len(downloads) > 0 {
-		v.Commands = append(v.Commands, command{"Check the downloaded report with its samples and evidence beside it", "measure check " + baseName(m.File)})
-	}
+	v.Commands = s.reproduce(m, downloads)
 	var missing letters
 	one := []*measured{m}
 	for _, c := range []struct {
