@@ -9,8 +9,8 @@ const (
 	firstEngine = "2023-01-01T00:00:00Z" // no engine that is measured here is older
 )
 
-// dates fails a report from the future, or from before any engine, and one whose own
-// times do not follow one another: the server's start, the run, the rows.
+// dates fails a report from the future, or from before its engine was released, and one
+// whose own times do not follow one another: the server's start, the run, the rows.
 func dates(in *Input) Result {
 	at, ok := seconds(in.Report.MeasuredAt)
 	if !ok {
@@ -27,7 +27,19 @@ func dates(in *Input) Result {
 	if first, _ := seconds(firstEngine); at < first {
 		return fail("measured before any engine that is measured here", Compared{"measured_at", in.Report.MeasuredAt, "not before " + firstEngine})
 	}
-	if text := in.Report.Receipt.Engine.StartedAt; text != "" {
+	engine := &in.Report.Receipt.Engine
+	name, day := engine.Name+" "+engine.Version, release(engine.Name, engine.Version)
+	released := ""
+	if day != "" {
+		figure := Compared{"measured_at", in.Report.MeasuredAt, "not before " + day + ", when " + name + " was released"}
+		if from, _ := seconds(day + "T00:00:00Z"); at < from-releaseSlack {
+			return fail("measured before "+name+" was released", figure)
+		}
+		figures = append(figures, figure)
+	} else if engine.Version != "" {
+		released = "; when " + name + " was released is not known here"
+	}
+	if text := engine.StartedAt; text != "" {
 		started, ok := seconds(text)
 		figure := Compared{"engine.started_at", text, "not after " + in.Report.MeasuredAt}
 		if !ok || started > at+startSlack {
@@ -56,7 +68,7 @@ func dates(in *Input) Result {
 			}
 		}
 	}
-	return pass("not in the future, and the server's start, the run and the row follow one another", figures...)
+	return pass("not in the future, and the server's start, the run and the row follow one another"+released, figures...)
 }
 
 // seconds since 1 March of year 0 of a text such as 2026-11-30T18:20:00.5Z, whole ones.

@@ -363,6 +363,16 @@ func TestPlantedDefects(t *testing.T) {
 			m.report.MeasuredAt, m.report.Receipt.Engine.StartedAt = "2022-12-31T23:59:59Z", "2022-12-31T23:00:00Z"
 			m.evidence[1].Zero = "2023-01-01T00:00:00Z"
 		}), "dates", gate.Fail, "before any engine that is measured here", nil},
+		{"from before its engine was released", sealed(func(m *made) {
+			m.report.MeasuredAt, m.report.Receipt.Engine.StartedAt = "2026-07-17T23:00:00Z", "2026-07-17T22:00:00Z"
+			m.evidence[1].Zero = "2026-07-17T23:00:01Z"
+			for i := range m.evidence[1].Capture {
+				m.evidence[1].Capture[i].ServerStartedAt = "2026-07-17T22:00:00Z"
+			}
+		}), "dates", gate.Fail, "measured before vllm 0.26.0 was released", nil},
+		{"a version that was never released", sealed(func(m *made) {
+			m.report.Receipt.Engine.Version, m.report.AsItWas.Recipe.Engine.Version = "0.27.0rc1", "0.27.0rc1"
+		}), "dates", gate.Pass, "when vllm 0.27.0rc1 was released is not known here", nil},
 		{"NUMA balancing on", sealed(func(m *made) { m.report.Receipt.Host.NUMABalancing = p(2) }),
 			"host", gate.Fail, "NUMA balancing is on (2)", nil},
 		{"a hot device", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "0x0000000000000060" }),
