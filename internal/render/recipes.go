@@ -601,7 +601,7 @@ func (s *site) reproduce(m *measured, downloads []download) []command {
 			out = append(out, c)
 		}
 		if was.Weights.Repository == launch.Random && m.Model != nil && len(m.Model.Repositories) > 0 {
-			out = append(out, command{"Its configuration and tokenizer, for random weights", wrapped([]string{"hf", "download", m.Model.Repositories[0], "--include", "*.json", "tokenizer*", "--local-dir", m.Key.Model}, 40)})
+			out = append(out, command{"Its configuration and tokenizer, for random weights", wrapped([]string{"hf", "download", m.Model.Repositories[0], "--include", "*.json", "--local-dir", m.Key.Model}, 40)})
 		}
 		out = append(out, command{"Start the server", launched(m.Key.Model, was, "", was.Flags)})
 	}
