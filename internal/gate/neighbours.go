@@ -21,8 +21,9 @@ func loadOf(report *row.Report, r *row.Row) (key string, load Load, ok bool) {
 		*f.OutputTokPerSec * *f.TPOT.P50 / 1000}, true
 }
 
-// neighbours holds a row against its recipe's rows at lower concurrencies: a token can
-// hardly take less time when more streams share the step.
+// neighbours holds a row against its recipe's rows at other concurrencies: a token can
+// hardly take less time when more streams share the step. Any fall from a lower one warns;
+// one that engines do not show fails both rows, since nothing tells which is wrong.
 func neighbours(in *Input) Result {
 	if in.Corpus == nil || in.Corpus.Loads == nil {
 		return notApplicable("judged where all rows are at hand: by publish and gen")
@@ -34,6 +35,9 @@ func neighbours(in *Input) Result {
 	var lower, fallen *Load
 	for i := range in.Corpus.Loads[key] {
 		l := &in.Corpus.Loads[key][i]
+		if l.ID != here.ID && unlikely(&here, l) {
+			return fail(fall(&here, l, l.ID)+beyond, compared(&here, l))
+		}
 		if l.Concurrency >= here.Concurrency || l.ID == here.ID {
 			continue
 		}
@@ -42,7 +46,7 @@ func neighbours(in *Input) Result {
 			continue
 		}
 		if unlikely(l, &here) {
-			return fail(fall(l, &here)+", more than 10% beyond both intervals, while the batch did not fall", compared(l, &here))
+			return fail(fall(l, &here, l.ID)+beyond, compared(l, &here))
 		}
 		if fallen == nil || l.TPOT > fallen.TPOT {
 			fallen = l
@@ -52,7 +56,7 @@ func neighbours(in *Input) Result {
 	case lower == nil:
 		return notApplicable("no row of this recipe and shape at a lower concurrency")
 	case fallen != nil:
-		return warning(fall(fallen, &here), compared(fallen, &here))
+		return warning(fall(fallen, &here, fallen.ID), compared(fallen, &here))
 	}
 	return pass("TPOT does not fall from a lower concurrency", compared(lower, &here))
 }
@@ -64,9 +68,18 @@ func unlikely(low, high *Load) bool {
 		high.Interval[1] < (1-neighboursFall)*low.Interval[0] && high.Batch >= low.Batch
 }
 
-func fall(low, high *Load) string {
-	return "TPOT p50 falls from " + milliseconds(low.TPOT) + " at c=" + itoa(low.Concurrency) + " (row " + low.ID + ") to " +
-		milliseconds(high.TPOT) + " at c=" + itoa(high.Concurrency)
+const beyond = ", more than 10% beyond both intervals, while the batch did not fall"
+
+// fall tells of two loads, of which the other row is one.
+func fall(low, high *Load, other string) string {
+	at := func(l *Load) string {
+		text := milliseconds(l.TPOT) + " at c=" + itoa(l.Concurrency)
+		if l.ID == other {
+			text += " (row " + other + ")"
+		}
+		return text
+	}
+	return "TPOT p50 falls from " + at(low) + " to " + at(high)
 }
 
 func compared(low, high *Load) Compared {
