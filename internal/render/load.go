@@ -33,7 +33,7 @@ type world struct {
 }
 
 // articles are the Markdown pages, by name and address.
-var articles = []string{"before-you-launch", "methodology", "roofs", "glossary"}
+var articles = []string{"before-you-launch", "methodology", "roofs", "other-tools", "glossary"}
 
 // load reads everything but the rows and notes every problem.
 func (s *site) load() *world {
