@@ -269,30 +269,13 @@ func (im *importing) report(name, sum string, r *harness.Result, torn error, asI
 		return
 	}
 	out := &imported{prefix: im.prefix(name, several), left: r.Left, torn: torn}
-	b := &rowfile.Bundle{Path: out.prefix + ".json", Report: report, Now: im.now.Format(time.RFC3339), NoEvidence: "an import has none"}
-	for i := range report.Rows {
-		n := &report.Rows[i]
-		if samples[i] == nil {
-			continue
-		}
-		packed, err := rowfile.EncodeSamples(samples[i])
-		if err != nil {
-			im.problem(name, err)
-			return
-		}
-		file, sum := rowfile.SamplesFile(b.Path, i), rowfile.SHA256(packed)
-		n.Samples, n.Proof.Samples = row.SamplesRef{File: filepath.Base(file), SHA256: sum}, &sum
-		out.files = append(out.files, rowfile.File{Path: file, Data: packed})
+	b, files, err := rowfile.Made(out.prefix+".json", report, samples, im.now.Format(time.RFC3339))
+	if err != nil {
+		im.problem(name, err)
+		return
 	}
-	for i := range report.Rows {
-		id, err := rowfile.ID(report, i)
-		if err != nil {
-			im.problem(name, err)
-			return
-		}
-		report.Rows[i].ID = id
-	}
-	im.finish(name, out, b, samples)
+	out.bundle, out.files = b, files
+	im.reports = append(im.reports, out)
 }
 
 // finish writes the report into its form and makes it ready for the gates.

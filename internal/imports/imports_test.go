@@ -35,7 +35,7 @@ var layers = map[string]int{
 	"internal/engine/simulator": 6,
 	"internal/host":             5,
 	"internal/prompts":          5,
-	"internal/recheck":          5, // makes a row again from its own files
+	"internal/recheck":          6, // makes a row again from its own files, and judges a reader's
 	"internal/harness":          5, // other tools' result files; pure parsing, runs in the browser
 	"internal/harness/hostile":  5, // files that are meant to break a reader, for tests here and in Chromium
 	"internal/launch":           5, // makes the command of a recipe, for pages too, and runs it

@@ -20,7 +20,7 @@ func Change(old, new []float64) (ratio, lo, hi float64, ok bool) {
 	}
 	// Welch and Satterthwaite's degrees of freedom, rounded down: the wider interval.
 	df := float64((ea+eb)*(ea+eb)) / (float64(ea*ea/(na-1)) + float64(eb*eb/(nb-1)))
-	half := StudentT975(max(1, int(df))) * math.Sqrt(ea+eb)
+	half := float64(StudentT975(max(1, int(df))) * math.Sqrt(ea+eb))
 	return ratio, Exp(d - half), Exp(d + half), true
 }
 

@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -17,6 +19,15 @@ func (f folder) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return &held{bytes.NewReader(data), name, int64(len(data))}, nil
+}
+
+// ReadDir lists them all.
+func (f folder) ReadDir(string) ([]fs.DirEntry, error) {
+	var out []fs.DirEntry
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		out = append(out, fs.FileInfoToDirEntry(&held{name: name, size: int64(len(f[name]))}))
+	}
+	return out, nil
 }
 
 // held is one of them, open.

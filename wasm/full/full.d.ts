@@ -22,6 +22,12 @@ export interface FullExports extends WebAssembly.Exports {
    * JSON: {"row": what package recheck says of the row, or null; "error": why it is}.
    */
   check(i: number, now: number): number;
+  /**
+   * Judges every row of the files that were kept, reports of ours or results of other
+   * tools, at a time in seconds since 1970, and forgets them; returns the answer's length.
+   * The answer is JSON: package recheck's Taken.
+   */
+  take(now: number): number;
   /** Where the last answer begins; it stays until the next one. */
   text(): number;
 }

@@ -2,9 +2,10 @@
 
 // Full is the browser module that loads when a reader asks for more than the page has
 // computed: it reads a config.json as measure does and answers with the model's half of a
-// question, which the lean module then computes with; and it makes a published row again
-// from its own files, every figure and every gate. Nothing leaves the page. full.d.ts
-// states the contract.
+// question, which the lean module then computes with; it makes a published row again from
+// its own files, every figure and every gate; and it takes a reader's own results, of
+// measure or of another tool, and judges them. Nothing leaves the page. full.d.ts states
+// the contract.
 package main
 
 import (
@@ -112,6 +113,17 @@ func check(i uint32, now float64) uint32 {
 	c.Row = r
 	files = folder{}
 	said, _ = json.Marshal(c) // holds nothing that JSON cannot write
+	return uint32(len(said))
+}
+
+// take judges every row of the files that were kept: reports of ours, or results of other
+// tools. It forgets them and returns the length of its answer, which is a recheck.Taken.
+//
+//go:wasmexport take
+func take(now float64) uint32 {
+	t := recheck.Take(files, time.Unix(int64(now), 0).UTC().Format(time.RFC3339))
+	files = folder{}
+	said, _ = json.Marshal(t) // holds nothing that JSON cannot write
 	return uint32(len(said))
 }
 
