@@ -19,6 +19,25 @@ type ReceiptFile struct {
 	Evidence Evidence `json:"evidence"` // the run's line, Row = -1, with the readings of the watch
 }
 
+// ClocksApart is by how many µs the wall clocks of two hosts may differ where readings of
+// one are placed beside those of the other.
+const ClocksApart = 1_000_000
+
+// Lasted is when the last of the requests was seen for the last time, in µs since the row's
+// zero.
+func Lasted(samples []Sample) int64 {
+	last := int64(0)
+	for i := range samples {
+		s := &samples[i]
+		at, ok := s.LastContent()
+		if !ok {
+			at = max(s.Enqueued, s.Sent)
+		}
+		last = max(last, at)
+	}
+	return last
+}
+
 // startSeries is the series by which a process tells when it began, in seconds since 1970.
 const startSeries = "process_start_time_seconds"
 
