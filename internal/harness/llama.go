@@ -38,6 +38,9 @@ func llamaBench(t *taker, v *value) {
 	default:
 		m.means = "prompt and output in one: neither prefill nor decode"
 	}
+	if depth := t.count(v.get("n_depth"), "n_depth"); depth > 0 {
+		m.means += ", after " + strconv.FormatInt(depth, 10) + " tokens of context"
+	}
 	t.state(&run, v.get("avg_ts"), "avg_ts", &m, row.StatMean)
 	m.figure = ""
 	t.state(&run, v.get("stddev_ts"), "stddev_ts", &m, row.StatStd1)

@@ -130,7 +130,16 @@ func benchRow(t *taker, v *value) {
 		{"prefill_tok_s", "tok/s", "prefill_tok_s", "", ""},
 		{"itl_p50_ms", "ms", "", "", "gaps during which no other session stands between its sending and its first token"},
 		{"itl_p99_ms", "ms", "", "", "gaps during which no other session stands between its sending and its first token"},
+		{"prefill_chunk_ms_p50", "ms", "", "", "gaps during which another session stands between its sending and its first token; 0 of none"},
+		{"prefill_chunk_ms_max", "ms", "", "", "the longest of those gaps; 0 of none"},
 		{"decode_tok_s", "tok/s", "decode_tok_s", "", ""},
+		{"speedup_vs_c1", "", "", "", "decode_tok_s over that of one stream"},
+		{"batching_efficiency", "", "", "", "speedup_vs_c1 over the concurrency"},
+		{"admitted_tok", "tokens", "", "", "prompt tokens admitted in whole blocks"},
+		{"retires", "requests", "", "", "completed, those of the warm-up too"},
+		{"peak_active_bytes", "bytes", "", "", "the most in use so far, or in this row: the file does not say which"},
+		{"num_allocs", "", "", "", ""},
+		{"num_inflight_park_waits", "requests", "", "", "that waited for a slot"},
 	} {
 		stat := ""
 		if m.figure == "ttft_ms" {

@@ -24,6 +24,7 @@ func vllmServe(t *taker, v *value) {
 		t.left("date " + cut(date, 30) + ": the tool's local time, without a zone")
 	}
 	run.Workload = t.serving(v, &run, "max_concurrency")
+	run.Unsaid = append(run.Unsaid, "prompts.kind")
 	run.Workload.Endpoint = endpointOf(t.words(v.get("backend"), "backend"))
 	t.rates(&run, v, "request_throughput", "output_throughput", "total_token_throughput", "")
 	for _, m := range []metric{
@@ -62,11 +63,16 @@ func (t *taker) serving(v *value, run *Run, streams string) row.Workload {
 		n = t.count(v.get("completed"), "completed") + t.count(v.get("failed"), "failed")
 	}
 	w.Requests = &n
-	rate, infinite := v.get("request_rate"), false
+	rate, infinite, trace := v.get("request_rate"), false, false
 	if rate != nil {
 		text := rate.text
 		infinite = rate.kind == '0' && math.IsInf(rate.num, 1) || strings.EqualFold(text, "inf")
-		if !infinite && rate.kind != 'n' {
+		switch {
+		case infinite || rate.kind == 'n':
+		case rate.kind == '"' && text == "trace":
+			trace = true
+			t.left("request_rate trace: requests came at times of the dataset, which the file does not hold")
+		default:
 			if x, err := strconv.ParseFloat(text, 64); err != nil || !(x > 0) || math.IsInf(x, 0) {
 				t.wrong(rate, "request_rate", "a rate above 0, or inf")
 			} else {
@@ -80,12 +86,26 @@ func (t *taker) serving(v *value, run *Run, streams string) row.Workload {
 	t.state(run, v.get("completed"), "completed", &metric{rule: row.RuleCompleted}, "")
 	if c := t.count(v.get(streams), streams); c > 0 {
 		w.Load.Concurrency = &c
-	} else if w.Load.RequestRate == nil {
+	} else if w.Load.RequestRate == nil && !trace {
 		inf := "inf"
 		w.Load.RequestRate = &inf
 	}
 	if w.Load.RequestRate == nil && w.Load.Concurrency == nil {
 		run.Unsaid = append(run.Unsaid, "load.concurrency")
+	}
+	for _, m := range []metric{
+		{"total_input_tokens", "tokens", "", row.RuleInput, "of the requests that completed"},
+		{"total_output_tokens", "tokens", "", row.RuleOutput, "of the requests that completed"},
+	} {
+		t.state(run, v.get(m.name), m.name, &m, row.StatSum)
+	}
+	for _, m := range []metric{
+		{"concurrency", "requests", "", "", "the sum of all latencies over the duration"},
+		{"accept_length", "tokens", "", "", "of each step of speculative decoding, as the server says"},
+	} {
+		if e := v.get(m.name); !e.null() {
+			t.state(run, e, m.name, &m, "")
+		}
 	}
 	if d := v.get("duration"); d != nil && d.kind == '0' && d.num > 0 && !math.IsInf(d.num, 0) {
 		run.DurationS = roofline.Decimal(d.text)
