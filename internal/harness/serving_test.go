@@ -125,3 +125,31 @@ func TestLlamaBenchDepth(t *testing.T) {
 		t.Errorf("prompt and output in one stand for %+v", f)
 	}
 }
+
+// A request that waits for a slot at a set rate is late from when it was due; in streams
+// kept full it is only the next one. The tool's own TTFT counts from its sending in both.
+func TestWaitingForASlotIsInTTFTAtARate(t *testing.T) {
+	file := func(rate string) string {
+		return `{"model_id":"m","backend":"vllm","num_prompts":2,"max_concurrency":1,"request_rate":` + rate + `,"duration":1,"completed":2,"request_throughput":2,"total_token_throughput":24,"output_throughput":4,` +
+			`"mean_ttft_ms":100,"input_lens":[10,10],"output_lens":[2,2],"ttfts":[0.1,0.1],"itls":[[0.02],[0.02]],"start_times":[7.0,7.25],"queue_times":[0.0,0.05],"errors":["",""]}`
+	}
+	for rate, want := range map[string]float64{`10.0`: 125, `"inf"`: 100} {
+		run := &parsed(t, file(rate)).Runs[0]
+		f := row.Compute(&run.Workload, 0, run.Samples, nil).Figures
+		if math.Abs(*f.TTFT.Mean-want) > 1e-9 {
+			t.Errorf("at %s TTFT is %v, want %v", rate, *f.TTFT.Mean, want)
+		}
+		s := stated(run, "mean_ttft_ms")
+		if got, ok := row.ToolFigure(s.Rule, s.Statistic, run.Samples, 1); !ok || math.Abs(got-100) > 1e-9 {
+			t.Errorf("at %s the tool's own comes out as %v", rate, got)
+		}
+	}
+}
+
+// A run of which all failed has zeros for figures: it is an error, and none of them counts.
+func TestARunWithoutACompletedRequestIsAnError(t *testing.T) {
+	run := &parsed(t, `{"model_id":"m","backend":"vllm","num_prompts":4,"max_concurrency":4,"request_rate":"inf","duration":1,"completed":0,"failed":4,"request_throughput":0.0,"total_token_throughput":0.0,"output_throughput":0.0,"mean_ttft_ms":0.0,"mean_tpot_ms":0.0}`).Runs[0]
+	if f := run.Figures; run.Status != row.StatusError || run.Reason != "no request completed" || f.TTFT != nil || f.OutputTokPerSec != nil || f.RequestPerSec != nil {
+		t.Errorf("%s %q %+v", run.Status, run.Reason, f)
+	}
+}

@@ -84,6 +84,9 @@ func (t *taker) serving(v *value, run *Run, streams string) row.Workload {
 		}
 	}
 	t.state(run, v.get("completed"), "completed", &metric{rule: row.RuleCompleted}, "")
+	if done := v.get("completed"); done != nil && done.kind == '0' && done.num == 0 {
+		run.Status, run.Reason = row.StatusError, "no request completed"
+	}
 	if c := t.count(v.get(streams), streams); c > 0 {
 		w.Load.Concurrency = &c
 	} else if w.Load.RequestRate == nil && !trace {
@@ -150,34 +153,47 @@ func (t *taker) detailed(run *Run, v *value, starts string) {
 	}
 	gaps := v.get("itls").elements()
 	errs := v.get("errors").elements()
-	var began []float64
+	var began, waited []float64
 	if starts != "" {
 		began = t.numbers(v.get(starts), starts)
+	}
+	if began != nil && run.Workload.Load.RequestRate != nil && *run.Workload.Load.RequestRate != "inf" {
+		// At a rate a request that waits for a slot is late; of streams kept full it is the
+		// next one.
+		if waited = t.numbers(v.get("queue_times"), "queue_times"); waited == nil && run.Workload.Load.Concurrency != nil {
+			t.left("how long each request waited for a slot: the file does not say, and TTFT counts from its sending")
+		}
 	}
 	for _, list := range []struct {
 		name string
 		n    int
 		must bool
-	}{{"input_lens", len(inputs), true}, {"output_lens", len(outputs), true}, {"itls", len(gaps), true}, {"errors", len(errs), errs != nil}, {starts, len(began), began != nil}} {
+	}{{"input_lens", len(inputs), true}, {"output_lens", len(outputs), true}, {"itls", len(gaps), true}, {"errors", len(errs), errs != nil}, {starts, len(began), began != nil}, {"queue_times", len(waited), waited != nil}} {
 		if list.must && list.n != len(ttfts) {
 			t.problems = append(t.problems, "line "+strconv.Itoa(v.get("ttfts").line)+": ttfts has "+strconv.Itoa(len(ttfts))+" elements and "+list.name+" "+strconv.Itoa(list.n)+"; as many are accepted")
 			return
 		}
 	}
 	zero := math.Inf(1)
-	for _, s := range began {
+	due := slices.Clone(began)
+	for i, s := range began {
+		if waited != nil && waited[i] >= 0 && waited[i] <= s {
+			due[i] = s - waited[i]
+		}
 		if s >= 0 {
-			zero = min(zero, s)
+			zero = min(zero, due[i])
 		}
 	}
 	for i, ttft := range ttfts {
 		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool, Unplaced: began == nil}
 		if began != nil {
+			from, okDue := micros(due[i] - zero)
 			at, ok := micros(began[i] - zero)
-			if !ok {
+			if !ok || !okDue {
 				s.Unplaced = true
+			} else {
+				s.Enqueued, s.Sent = from, at
 			}
-			s.Enqueued, s.Sent = at, at
 		}
 		if n := inputs[i]; n >= 0 && n == math.Trunc(n) && n < 1e9 {
 			v := int64(n)
