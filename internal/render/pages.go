@@ -35,6 +35,7 @@ func (s *site) writePages(w *world) error {
 		s.writeGaps(w),
 		s.writeArticles(w),
 		s.writeCalculator(w),
+		s.writeYourFile(),
 		s.writeWithdrawn(w),
 		s.writeChanges(w),
 		s.write(&page{Address: "404.html", Kind: "missing", Section: elsewhere, Title: "No such page", Description: "This address has no page.", Main: w}),

@@ -1,0 +1,157 @@
+package browsertest
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"rowproof/internal/gate"
+	"rowproof/internal/harness/hostile"
+	"rowproof/internal/rowfile"
+	"rowproof/internal/rowtest"
+)
+
+// judged is what the page says of a reader's files.
+type judged struct {
+	Said     string            `json:"said"`
+	Problems []string          `json:"problems"`
+	Verdict  string            `json:"verdict"` // of the first row
+	Load     string            `json:"load"`    // of the first row
+	Answers  map[string]string `json:"answers"` // of its gates
+	Reasons  map[string]string `json:"reasons"` // theirs
+	Figures  map[string]string `json:"figures"` // of the file
+	Beside   []string          `json:"beside"`  // links of the rows beside it
+	Stated   int               `json:"stated"`  // of the tool's own figures
+}
+
+// choose hands files of the disk to the page, and waits for what it says.
+func (p *tab) chooseFiles(files ...string) judged {
+	p.t.Helper()
+	eval[bool](p, `(document.querySelector("#said").textContent = "", true)`)
+	do(p, chromedp.SetUploadFiles("#files", files))
+	return eval[judged](p, `new Promise(done => {
+		const line = document.querySelector("#said"), out = document.querySelector("#taken");
+		const look = () => {
+			if (line.hasAttribute("aria-busy") || !line.textContent || line.textContent.endsWith("…")) return;
+			const first = out.querySelector(":scope > section");
+			const rows = name => [...(first?.querySelectorAll('[aria-label^="' + name + '"] tbody tr') ?? [])];
+			const cells = (name, at) => Object.fromEntries(rows(name).map(r => [r.cells[0].textContent, r.cells[at].textContent]));
+			done({
+				said: line.textContent, problems: [...out.querySelectorAll(":scope > ul.bad li")].map(l => l.textContent),
+				verdict: first?.querySelector("h2 span")?.textContent ?? "", load: first?.querySelector("h2")?.firstChild.textContent ?? "",
+				answers: cells("Gates", 1), reasons: cells("Gates", 2), figures: cells("Figures", 1),
+				beside: [...(first?.querySelectorAll('[aria-label^="Figures"] thead a') ?? [])].map(a => a.getAttribute("href")), stated: rows("As ").length,
+			});
+		};
+		new MutationObserver(look).observe(document.querySelector("main"), {attributes: true, childList: true, characterData: true, subtree: true});
+		look();
+	})`)
+}
+
+// A result of another tool and a report of ours are judged in the page as measure judges
+// them, beside verified rows of the same load, and nothing but the module and this site's
+// own rows is asked for.
+func TestYourFile(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("your-file/index.html"))
+	before := len(p.requests())
+	theirs := p.chooseFiles(filepath.Join(root, "internal/harness/testdata/vllm-0.26.0/vllm-serve.json"))
+	if theirs.Verdict != gate.Imported || theirs.Load != "1024:256, c = 16" || theirs.Figures["TTFT p50, ms"] != "194.8" || theirs.Figures["TPOT p50, ms"] != "4.222" ||
+		theirs.Answers["recompute"] != "pass" || theirs.Answers["label"] != "does not apply" || theirs.Stated < 14 {
+		t.Errorf("of a vLLM result the page says %+v", theirs)
+	}
+	if len(theirs.Beside) == 0 || !strings.HasPrefix(theirs.Beside[0], base+"r/") {
+		t.Errorf("beside it stand %q", theirs.Beside)
+	}
+	asked := p.requests()[before:]
+	if len(asked) != 2 || !strings.Contains(strings.Join(asked, " "), "/full-") || !strings.Contains(strings.Join(asked, " "), "data/rows.json") {
+		t.Errorf("to judge a file the page asked for %q; want the module and the rows alone", asked)
+	}
+
+	report := filepath.Join(root, "data/rows/llama-3.1-8b/h200-sxm/latency/vllm/2026-11-30-3562c978.json")
+	ours := p.chooseFiles(report, rowfile.SamplesFile(report, 0), rowfile.SamplesFile(report, 1), rowfile.SamplesFile(report, 2), rowfile.SamplesFile(report, 3), rowfile.EvidenceFile(report))
+	if ours.Said != "4 rows: 4 verified." || ours.Verdict != gate.Verified || ours.Answers["host"] != "pass" && ours.Answers["host"] != "warn" {
+		t.Errorf("of a published report the page says %+v", ours)
+	}
+	alone := p.chooseFiles(report)
+	if alone.Verdict != gate.Unverified || !strings.Contains(alone.Reasons["recompute"], "samples") {
+		t.Errorf("of a report without its samples the page says %+v", alone)
+	}
+	for _, f := range append(p.axe(), p.noted()...) {
+		t.Error(f)
+	}
+}
+
+// Each defect of published rows is refused in the page by the gate that was made for it.
+func TestYourFileRefusesPublishedDefects(t *testing.T) {
+	s := theSite(t)
+	defects, err := rowtest.Defects(os.DirFS(filepath.Join(root, "data")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newTab(t, s.origin)
+	p.visit(s.url("your-file/index.html"))
+	seen := 0
+	for _, d := range defects {
+		if d.Corpus {
+			continue // asked where all rows are at hand
+		}
+		file, err := d.Row.Write(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.chooseFiles(beside...)
+		if got.Answers[d.Gate] != d.Answer.String() || !strings.Contains(got.Reasons[d.Gate], d.Reason) {
+			t.Errorf("%s: gate %s answers %q: %s; want %s with %q", d.Name, d.Gate, got.Answers[d.Gate], got.Reasons[d.Gate], d.Answer, d.Reason)
+		}
+		seen++
+	}
+	if seen < 9 {
+		t.Errorf("%d defects were shown to the page", seen)
+	}
+}
+
+// Files that are meant to break a reader end in words, and the page goes on.
+func TestYourFileHoldsHostileFiles(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("your-file/index.html"))
+	dir := t.TempDir()
+	tried := 0
+	for i, f := range hostile.Files() {
+		name := filepath.Join(dir, "hostile-"+string(rune('a'+i%26))+string(rune('a'+i/26))+".json")
+		data, err := io.ReadAll(io.LimitReader(f.Open(), 48<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data) > 8<<20 && tried > 4 {
+			continue // a few large ones are enough here; natively all are read
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got := p.chooseFiles(name)
+		if got.Said == "" || strings.HasPrefix(got.Said, "Not read: ") || len(got.Problems) == 0 && strings.Contains(got.Said, "Nothing") {
+			t.Errorf("%s: %+v", f.Name, got)
+		}
+		os.Remove(name)
+		tried++
+	}
+	good := p.chooseFiles(filepath.Join(root, "internal/harness/testdata/vllm-0.33.0/v.json"))
+	if good.Verdict != gate.Imported {
+		t.Errorf("after %d hostile files the page says of a good one %+v", tried, good)
+	}
+	if n := bytes.Count([]byte(strings.Join(p.noted(), "\n")), []byte("\n")); n > 0 {
+		t.Errorf("the page noted %q", p.noted())
+	}
+}

@@ -1,0 +1,172 @@
+// Judges a reader's own files: the full module parses them and asks every gate, and the
+// page lays each row beside verified rows of the same load. Nothing is uploaded: all that is
+// fetched is the module and the rows of this site, before a file is read.
+import type { FullExports } from "../../wasm/full/full";
+import { busy } from "../js/busy";
+import { make } from "../js/make";
+import { reactor } from "../js/reactor";
+
+interface Dist { mean: number | null; p50: number | null; p99: number | null }
+interface Figures {
+  ttft_ms: Dist | null; tpot_ms: Dist | null; itl_ms: Dist | null; e2e_ms: Dist | null;
+  output_tok_s: number | null; output_tok_s_per_gpu: number | null; prefill_tok_s: number | null; decode_tok_s: number | null;
+}
+
+/** A row of the file, as package recheck writes it. */
+interface Row {
+  id: string; verdict: string; file: string; status: string; reason: string; model: string; engine: string; recipe: string; measured_at: string;
+  workload: { isl: number; osl: number; protocol: string; load: { concurrency: number | null; request_rate: string | null } };
+  measured: Figures;
+  gates: { gate: string; answer: string; blocks: boolean; reason: string; mend?: string }[];
+  import: { tool: string; version: string; clock: string; stated: { name: string; text: string; unit: string; means?: string }[] } | null;
+}
+
+interface Taken { problems: string[]; left: string[]; rows: Row[] }
+
+/** A row of this site, as data/rows.json has it. */
+interface Published {
+  id: string; page: string; verdict: string; recipe: string; isl: number; osl: number; concurrency: number | null; request_rate: string | null; protocol: string; figures: Figures;
+}
+
+const zone = document.querySelector<HTMLElement>("#drop");
+const input = document.querySelector<HTMLInputElement>("#files");
+const line = document.querySelector<HTMLElement>("#said");
+const out = document.querySelector<HTMLElement>("#taken");
+
+if (zone && input && line && out) {
+  const take = (files: File[]) => {
+    if (files.length === 0) return;
+    void busy(line, async () => {
+      out.replaceChildren();
+      try {
+        line.textContent = "Loading the module…";
+        const [go, published] = await Promise.all([reactor<FullExports>(zone.dataset["full"] ?? "", zone.dataset["integrity"] ?? ""), rows(zone)]);
+        line.textContent = "Reading…";
+        const taken = await judge(go, files);
+        line.textContent = summary(taken);
+        out.replaceChildren(...show(taken, published, zone.dataset["base"] ?? "/"));
+      } catch (reason) {
+        line.textContent = `Not read: ${reason instanceof Error ? reason.message : String(reason)}.`;
+      }
+    });
+  };
+  input.addEventListener("change", () => {
+    take([...(input.files ?? [])]);
+    input.value = ""; // the same file may be chosen again
+  });
+  const carries = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
+  document.addEventListener("dragover", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    zone.classList.add("over");
+  });
+  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) zone.classList.remove("over"); });
+  document.addEventListener("drop", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    zone.classList.remove("over");
+    take([...(event.dataTransfer?.files ?? [])]);
+  });
+}
+
+// rows are those of this site; none where they cannot be had.
+async function rows(zone: HTMLElement): Promise<Published[]> {
+  const response = await fetch(zone.dataset["rows"] ?? "").catch(() => undefined);
+  return response?.ok ? ((await response.json()) as { rows: Published[] }).rows : [];
+}
+
+async function judge(go: FullExports, files: File[]): Promise<Taken> {
+  const refused: string[] = [];
+  for (const file of files) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const name = new TextEncoder().encode(file.name);
+    const at = go.name(name.length);
+    if (at === 0) {
+      refused.push(`${file.name.slice(0, 40)}…: a name of more than 4 KiB`);
+      continue;
+    }
+    new Uint8Array(go.memory.buffer, at, name.length).set(name);
+    const place = go.file(bytes.length);
+    if (place === 0) {
+      refused.push(`${file.name}: above 64 MiB; measure import reads larger ones`);
+      continue;
+    }
+    new Uint8Array(go.memory.buffer, place, bytes.length).set(bytes);
+    go.keep();
+  }
+  await new Promise((resume) => setTimeout(resume)); // the line is drawn before the work
+  const n = go.take(Date.now() / 1000);
+  const taken = JSON.parse(new TextDecoder().decode(new Uint8Array(go.memory.buffer, go.text(), n))) as Taken;
+  taken.problems.unshift(...refused);
+  return taken;
+}
+
+function summary(taken: Taken): string {
+  const n = taken.rows.length;
+  if (n === 0) return taken.problems.length === 0 ? "No row is in it." : "Nothing could be read of it.";
+  const of = (verdict: string) => taken.rows.filter((r) => r.verdict === verdict).length;
+  const parts = ["verified", "imported", "unverified"].filter((v) => of(v) > 0).map((v) => `${of(v)} ${v}`);
+  return `${n} ${n === 1 ? "row" : "rows"}: ${parts.join(", ")}.`;
+}
+
+function show(taken: Taken, published: Published[], base: string): Node[] {
+  const parts: Node[] = [];
+  if (taken.problems.length > 0) parts.push(make("ul", { className: "bad" }, ...taken.problems.flatMap((p) => p.split("\n")).map((p) => make("li", {}, p))));
+  if (taken.left.length > 0) parts.push(make("ul", { className: "note" }, ...taken.left.map((p) => make("li", {}, `Left out: ${p}`))));
+  return [...parts, ...taken.rows.map((row) => section(row, published, base))];
+}
+
+const load = (r: { isl: number; osl: number; concurrency: number | null; request_rate: string | null }) =>
+  `${r.isl}:${r.osl}, ${r.request_rate !== null ? `${r.request_rate} requests/s` : `c = ${r.concurrency ?? "—"}`}`;
+
+// beside are verified rows of the same load, those of the same model first.
+function beside(row: Row, published: Published[]): Published[] {
+  const model = row.model.toLowerCase();
+  const same = (p: Published) => (model !== "" && model.includes(p.recipe.split("/", 1)[0] ?? "") ? 0 : 1);
+  const { isl, osl, protocol, load: l } = row.workload;
+  return published
+    .filter((p) => p.verdict === "verified" && p.isl === isl && p.osl === osl && p.protocol === protocol && p.concurrency === l.concurrency && p.request_rate === l.request_rate)
+    .sort((a, b) => same(a) - same(b) || a.recipe.localeCompare(b.recipe))
+    .slice(0, 4);
+}
+
+const shown: [string, string, (f: Figures) => number | null | undefined][] = [
+  ["TTFT p50", "ms", (f) => f.ttft_ms?.p50], ["TTFT p99", "ms", (f) => f.ttft_ms?.p99], ["TPOT p50", "ms", (f) => f.tpot_ms?.p50],
+  ["ITL p50", "ms", (f) => f.itl_ms?.p50], ["ITL p99", "ms", (f) => f.itl_ms?.p99], ["E2E p50", "ms", (f) => f.e2e_ms?.p50],
+  ["Output", "tok/s", (f) => f.output_tok_s], ["Output per GPU", "tok/s", (f) => f.output_tok_s_per_gpu], ["Prefill", "tok/s", (f) => f.prefill_tok_s], ["Decode", "tok/s", (f) => f.decode_tok_s],
+];
+
+const number = (v: number | null | undefined) => (v === null || v === undefined ? "—" : v.toLocaleString("en", { maximumSignificantDigits: 4 }));
+
+function section(row: Row, published: Published[], base: string): Node {
+  const others = beside(row, published);
+  const cell = (text: string, bad = false) => make("td", bad ? { className: "bad" } : {}, text);
+  const head = (text: string) => make("th", { scope: "row" }, text);
+  const n = (text: string) => make("td", { className: "n" }, text);
+  const tool = row.import ? `${row.import.tool} ${row.import.version}`.trim() : "measure";
+  const named = (p: Published) => {
+    const [model = "", ...rest] = p.recipe.split("/");
+    return make("th", { scope: "col", className: "n" }, make("a", { href: base + p.page }, model), make("span", { className: "u" }, rest.join(" · ")));
+  };
+  const about = [row.file, tool, row.model, row.engine, row.recipe, row.status === "ok" ? "" : `failed: ${row.reason}`].filter((t) => t !== "");
+  const blocking = row.gates.filter((g) => g.blocks);
+  return make("section", {},
+    make("h2", {}, load({ ...row.workload, concurrency: row.workload.load.concurrency, request_rate: row.workload.load.request_rate }), make("span", { className: row.verdict === "unverified" ? "bad" : "note" }, row.verdict)),
+    make("p", { className: "note" }, about.join(" · ")),
+    ...(blocking.length > 0 ? [make("p", {}, `${row.verdict === "unverified" ? "Refused or not judged" : "Not judged"} by ${blocking.map((g) => g.gate).join(", ")}.`)] : []),
+    table("Figures beside verified rows", row, [make("th", { scope: "col" }, "Figure"), make("th", { scope: "col", className: "n" }, "Your file"), ...others.map(named)],
+      shown.filter(([, , of]) => of(row.measured) !== null && of(row.measured) !== undefined).map(([name, unit, of]) => [head(`${name}, ${unit}`), n(number(of(row.measured))), ...others.map((p) => n(number(of(p.figures))))]), true),
+    ...(others.length === 0 ? [make("p", { className: "note" }, "No verified row here has this load.")] : []),
+    table("Gates", row, ["Gate", "Answer", "Why"].map((t) => make("th", { scope: "col" }, t)),
+      [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [head(g.gate), cell(g.answer, g.answer === "fail"), cell(g.mend ? `${g.reason} ${g.mend}` : g.reason)]), false),
+    ...(row.import ? [table(`As ${tool} states it`, row, ["In the file", "Value", "Unit", "What it means by it"].map((t) => make("th", { scope: "col" }, t)),
+      row.import.stated.map((s) => [head(s.name), n(s.text), cell(s.unit), cell(s.means ?? "")]), false)] : []),
+  );
+}
+
+// table is a table of its own in the page, closed where it is more than the answer.
+function table(name: string, of: Row, heads: HTMLTableCellElement[], lines: HTMLTableCellElement[][], open: boolean): Node {
+  const scroll = make("section", { className: "scroll always", tabIndex: 0 }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...lines.map((cells) => make("tr", {}, ...cells)))));
+  scroll.setAttribute("aria-label", `${name}, row ${of.id}`);
+  return make("details", { open }, make("summary", {}, name), scroll);
+}
