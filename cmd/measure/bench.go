@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"rowproof/internal/launch"
 	"rowproof/internal/prompts"
 	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 	"rowproof/internal/version"
 )
 
@@ -192,8 +194,10 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 			fmt.Fprintf(w, "measure bench: --dataset %s: without a question at the beginning, and passed over: %s\n", o.datasetFile, countOf(n, "conversation"))
 		}
 	}
-	receipt, evidence := host.Receipt(ctx, sw.ref)
-	evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
+	receipt, evidence, err := sw.receipt(ctx)
+	if err != nil {
+		return nil, nil, none, err
+	}
 	if srv.unknown != "" {
 		receipt.Unread["engine.name"] = srv.unknown
 	}
@@ -228,6 +232,27 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 		Client:     client,
 		Rows:       []row.Row{},
 	}, evidence, ctx.Err()
+}
+
+// receipt is what host and server say of themselves: as this host reads it, or as a file
+// holds it that was taken beside the server.
+func (s *sweep) receipt(ctx context.Context) (row.Receipt, row.Evidence, error) {
+	if s.o.receipt == "" {
+		receipt, evidence := host.Receipt(ctx, s.ref)
+		evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
+		return receipt, evidence, nil
+	}
+	f, sum, err := readReceipt(s.o.receipt)
+	if err != nil {
+		return row.Receipt{}, row.Evidence{}, refuse(exitUsage, "--receipt %v", err)
+	}
+	if theirs := f.Receipt.Engine.Name; theirs != "" && s.srv.engine != "" && theirs != s.srv.engine {
+		return row.Receipt{}, row.Evidence{}, refuse(exitUsage, "--receipt %s: it is of %s, and the server at %s is %s", s.o.receipt, row.EngineName(theirs), s.srv.base.Redacted(), row.EngineName(s.srv.engine))
+	}
+	s.ref.Remote = true
+	receipt := rowfile.Taken(f, sum)
+	receipt.Engine.Model = cmp.Or(oneLine(s.srv.model), receipt.Engine.Model)
+	return receipt, rowfile.TakenEvidence(f), nil
 }
 
 // thisProgram is the path of this program, for a shell.

@@ -66,6 +66,7 @@ type benchOptions struct {
 	recipe          string
 	root            string // of the catalogue; "" is the one in this binary
 	launch          launching
+	receipt         string // a file that measure receipt wrote beside the server
 	requireVerified bool
 	verbose         bool
 	json            bool
@@ -158,6 +159,7 @@ func (o *benchOptions) declare(c collector) *inputs {
 	c.add("engine", "", "NAME", "engine that serves: "+strings.Join(engine.Engines, ", ")+"; openai sends no engine's extensions; without it the server is asked", o.setEngine)
 	c.add("recipe", "", "CELL", "MODEL/TARGET/STRATEGY/ENGINE of the catalogue that the server runs: opens the gates that compare with it", o.setRecipe)
 	o.declareLaunch(c)
+	c.StringVar(&o.receipt, "receipt", "", "`FILE` that measure receipt wrote beside the server, where that is another host; of a watch it is read again after each row")
 	c.StringVar(&o.root, "root", "", "folder that holds data/ with the catalogue of recipes (default the one in this binary)")
 
 	c.add("cells", "128:128,2048:128,128:1024", "LIST", "shapes, prompt:output in tokens", func(s string) string {
@@ -304,7 +306,7 @@ func (o *benchOptions) needsServer(given func(string) bool, wrong func(string, .
 	if o.model != "" {
 		return // told with the commands that would work
 	}
-	for _, name := range []string{"engine", "recipe", "insecure", "api-key-file", "require-verified"} {
+	for _, name := range []string{"engine", "recipe", "receipt", "insecure", "api-key-file", "require-verified"} {
 		if given(name) && (name != "engine" || o.engine != engine.Embedded) {
 			wrong("--%s without --base-url: want --base-url URL of a server; the embedded engine has no use for it", name)
 		}

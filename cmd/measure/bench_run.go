@@ -13,6 +13,7 @@ import (
 	"rowproof/internal/loadgen"
 	"rowproof/internal/prompts"
 	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 )
 
 // sweep is a run under way against one server.
@@ -81,6 +82,14 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 	m.evidence.Row = int64(n)
 	m.evidence.Zero = wall.Format(time.RFC3339Nano)
 	m.evidence.Capture = stats
+	if s.o.receipt != "" {
+		lasted := row.Lasted(m.samples)
+		if f, err := watchedUntil(work, s.o.receipt, wall.Add(time.Duration(lasted)*time.Microsecond)); err != nil {
+			m.evidence.Unread["devices"] = err.Error()
+		} else {
+			rowfile.Watched(f, &m.evidence, lasted)
+		}
+	}
 	cleanAll(&m.evidence, s.o.secrets.clean)
 	for i := range m.samples {
 		m.samples[i].Reason = s.o.secrets.clean(m.samples[i].Reason)

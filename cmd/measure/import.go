@@ -39,6 +39,9 @@ Two lines at the end of a script of yours are enough:
   measure import result.json --recipe MODEL/TARGET/STRATEGY/ENGINE --output out/run
   measure check out/run.json
 
+A receipt that was taken beside the server (measure receipt) is attached by --receipt, to a
+report of ours or to another tool's.
+
 Formats:`
 	importExample = `measure import result.json --output out/imported`
 )
@@ -47,6 +50,7 @@ Formats:`
 type importing struct {
 	files              []string
 	output, recipe     string
+	receipt            string // a file of measure receipt
 	root, at           string
 	isl, osl, streams  int64
 	rate               string
@@ -79,6 +83,7 @@ func importVerb(_ context.Context, args []string, s streams) int {
 	usage(flags.FlagSet, "import FILE… [flags]", what.String(), importExample)
 	flags.StringVar(&im.output, "output", "", "write `PREFIX`.json and what belongs to it (default beside the file: FILE.imported)")
 	flags.StringVar(&im.recipe, "recipe", "", "MODEL/TARGET/STRATEGY/ENGINE of the catalogue that the server ran")
+	flags.StringVar(&im.receipt, "receipt", "", "`FILE` that measure receipt wrote beside the server")
 	flags.StringVar(&im.root, "root", "", "folder that holds data/ with the catalogue of recipes (default the one in this binary)")
 	flags.add("measured-at", "", "TIME", "when it was measured, where the file does not say; without it the file's own time", func(text string) string {
 		at, err := time.Parse(time.RFC3339, text)
@@ -268,6 +273,14 @@ func (im *importing) report(name, sum string, r *harness.Result, torn error, asI
 	if len(wrong) > 0 {
 		return
 	}
+	if im.receipt != "" {
+		f, sum, err := readReceipt(im.receipt)
+		if err != nil {
+			im.problems = append(im.problems, "--receipt "+printable(err.Error()))
+			return
+		}
+		report.Receipt = rowfile.Taken(f, sum)
+	}
 	out := &imported{prefix: im.prefix(name, several), left: r.Left, torn: torn}
 	b, files, err := rowfile.Made(out.prefix+".json", report, samples, im.now.Format(time.RFC3339))
 	if err != nil {
@@ -311,17 +324,18 @@ func (im *importing) prefix(name string, several bool) string {
 	return im.output
 }
 
-// attach names the recipe of a report of ours afterwards.
+// attach names the recipe of a report of ours afterwards, or gives it a receipt that was
+// taken beside its server.
 func (im *importing) attach(name string, asItWas *row.AsItWas) {
 	b, err := loadReport(name)
 	switch {
 	case err != nil:
 		im.problems = append(im.problems, printable(err.Error()))
 		return
-	case asItWas == nil:
-		im.problems = append(im.problems, printable(name)+": a report of measure already; want --recipe to name what its server ran")
+	case asItWas == nil && im.receipt == "":
+		im.problems = append(im.problems, printable(name)+": a report of measure already; want --recipe to name what its server ran, or --receipt of it")
 		return
-	case b.Report.Recipe != "":
+	case asItWas != nil && b.Report.Recipe != "":
 		im.problems = append(im.problems, printable(name)+": it names a recipe already, "+b.Report.Recipe)
 		return
 	case len(b.Problems) > 0:
@@ -330,8 +344,16 @@ func (im *importing) attach(name string, asItWas *row.AsItWas) {
 	}
 	out := &imported{prefix: im.prefix(name, false)}
 	report := *b.Report
-	report.Recipe, report.AsItWas = im.recipe, asItWas
 	report.Rows = slices.Clone(report.Rows)
+	if asItWas != nil {
+		report.Recipe, report.AsItWas = im.recipe, asItWas
+	} else {
+		asItWas = report.AsItWas
+	}
+	if im.receipt != "" {
+		im.attachReceipt(name, out, b, &report)
+		return
+	}
 	c := &rowfile.Bundle{Path: out.prefix + ".json", Report: &report, Now: im.now.Format(time.RFC3339), Evidence: b.Evidence, EvidenceSums: b.EvidenceSums, NoEvidence: b.NoEvidence}
 	dir := filepath.Dir(name)
 	add := func(from, to string) {
@@ -371,6 +393,56 @@ func (im *importing) attach(name string, asItWas *row.AsItWas) {
 	im.finish(name, out, c, samples)
 	for i := range c.Rows {
 		c.Rows[i].Evidence, c.Rows[i].EvidenceSHA256 = b.Rows[i].Evidence, b.Rows[i].EvidenceSHA256
+	}
+}
+
+// attachReceipt puts a receipt from beside the server into a report, and what its watch
+// read into each row's evidence.
+func (im *importing) attachReceipt(name string, out *imported, b *rowfile.Bundle, named *row.Report) {
+	f, sum, err := readReceipt(im.receipt)
+	if err != nil {
+		im.problems = append(im.problems, "--receipt "+printable(err.Error()))
+		return
+	}
+	with := *b
+	with.Report = named
+	report, evidence, err := with.WithReceipt(f, sum)
+	if err != nil {
+		im.problem(name, err)
+		return
+	}
+	path := out.prefix + ".json"
+	samples := make([][]row.Sample, len(b.Rows))
+	for i := range b.Rows {
+		n := &report.Rows[i]
+		samples[i] = b.Rows[i].Samples
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(name), n.Samples.File))
+		if err != nil {
+			im.problem(name, err)
+			return
+		}
+		to := rowfile.SamplesFile(path, i)
+		out.files = append(out.files, rowfile.File{Path: to, Data: data})
+		n.Samples.File = filepath.Base(to)
+	}
+	packed, err := rowfile.Seal(report, evidence)
+	if err != nil {
+		im.problem(name, err)
+		return
+	}
+	out.files = append(out.files, rowfile.File{Path: rowfile.EvidenceFile(path), Data: packed})
+	c := &rowfile.Bundle{Path: path, Report: report, Now: im.now.Format(time.RFC3339)}
+	if c.Evidence, c.EvidenceSums, err = rowfile.DecodeEvidence(packed); err != nil {
+		im.problem(name, err)
+		return
+	}
+	im.finish(name, out, c, samples)
+	for i := range c.Rows {
+		for k := range c.Evidence {
+			if want := c.Rows[i].Row.Proof.Evidence; want != nil && c.EvidenceSums[k] == *want {
+				c.Rows[i].Evidence, c.Rows[i].EvidenceSHA256 = &c.Evidence[k], *want
+			}
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func verbs() []verb {
 		{"bench", "measure a server: a CSV on stdout, rows with their proof under --output", bench},
 		{"selftest", "measure this host's own client error, for rows to cite", selftestVerb},
 		{"simulate", "run the embedded engine, whose truth is known", simulate},
+		{"receipt", "what this host and a server on it say of themselves, for a client elsewhere", receiptVerb},
 		{"launch", "the command that starts a recipe's server", launchVerb},
 		{"ceiling", "what the hardware could possibly do for a model, with the formula filled in", ceiling},
 		{"gaps", "what is not measured, ranked, each with its command", gaps},

@@ -14,6 +14,9 @@ func label(in *Input) Result {
 	if in.Report.AsItWas == nil {
 		return notApplicable("no recipe is named, so there is no label to hold")
 	}
+	if r, ok := in.tied(); !ok {
+		return r
+	}
 	l := held(in.Report)
 	switch {
 	case len(l.wrong) > 0:

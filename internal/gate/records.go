@@ -65,7 +65,7 @@ func (in *Input) records() string {
 				return "capture." + c.name + " of repeat " + itoa(k.Repeat) + " is " + itoa(c.n) + ", and nothing is counted below 0"
 			}
 		}
-		if k.Wall > 0 && cores > 0 && !elsewhere(&in.Report.Receipt) && float64(k.CPU) > coresSlack*float64(cores)*float64(k.Wall+tick) {
+		if k.Wall > 0 && cores > 0 && !elsewhere(&in.Report.Receipt) && in.Report.Receipt.Taken == nil && float64(k.CPU) > coresSlack*float64(cores)*float64(k.Wall+tick) {
 			return "repeat " + itoa(k.Repeat) + " took " + itoa(k.CPU) + " µs of CPU in " + itoa(k.Wall) + " µs on " + count(cores, "core")
 		}
 	}

@@ -195,7 +195,7 @@ var watched = []string{
 	"running", "waiting", "num_queue_reqs", "queue_size", "batch_current_size", "requests_processing", "requests_deferred",
 	"cache_usage", "cache_utilization", "token_usage", "kv_used_tokens", "num_used_tokens", "active_bytes",
 	"preemptions", "retracted", "prefix_cache", "cached_tokens", "cache_hit_rate", "admitted_tokens",
-	"prompt_tokens_total", "generation_tokens_total", "spec_decode", "spec_accept",
+	"prompt_tokens_total", "generation_tokens_total", "tokens_predicted_total", "spec_decode", "spec_accept",
 	"num_allocs", "park_waits", "process_start_time_seconds",
 }
 
