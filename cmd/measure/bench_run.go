@@ -25,6 +25,7 @@ type sweep struct {
 	answer  *row.Sample // of a short request before the first row; nil when none succeeded
 	gpus    int64       // 0: unknown
 	started string
+	watched bool   // the receipt of --receipt goes on being read
 	stamps  string // ring, ktime or read
 	used    prompts.Used
 	draw    *prompts.Draw  // of the dataset; nil without one

@@ -41,6 +41,7 @@ type verb struct {
 
 func verbs() []verb {
 	return []verb{
+		{"preflight", "which gates a server lets be judged, and what would open the others", preflight},
 		{"bench", "measure a server: a CSV on stdout, rows with their proof under --output", bench},
 		{"selftest", "measure this host's own client error, for rows to cite", selftestVerb},
 		{"simulate", "run the embedded engine, whose truth is known", simulate},
