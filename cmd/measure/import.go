@@ -228,6 +228,9 @@ func (im *importing) take(asItWas *row.AsItWas) {
 		for i := range reads {
 			both, err := harness.Join(reads[i].result, r)
 			if err != nil {
+				if harness.Pair(reads[i].result, r) {
+					im.problems = append(im.problems, fmt.Sprintf("%s and %s are of one tool and make no run: %v", printable(reads[i].name), printable(name), err))
+				}
 				continue
 			}
 			pair := sha256.Sum256([]byte(reads[i].sum + one.sum))
@@ -507,12 +510,21 @@ func (im *importing) print(w io.Writer) {
 			}
 			if n.Import != nil {
 				fmt.Fprintln(w, "  as the tool states it:")
+				said, more := map[string]bool{}, 0
 				for _, s := range n.Import.Stated {
+					if s.Figure == "" {
+						more++
+						continue
+					}
 					means := ""
-					if s.Means != "" {
+					if s.Means != "" && !said[s.Means] {
 						means = "  (" + s.Means + ")"
+						said[s.Means] = true
 					}
 					fmt.Fprintf(w, "    %-32s %s %s%s\n", printable(s.Name), printable(s.Text), s.Unit, means)
+				}
+				if more > 0 {
+					fmt.Fprintf(w, "    and %s that stand for none of ours; --json has all\n", countOf(more, "figure"))
 				}
 			}
 			for _, g := range gate.Blocking(results) {

@@ -80,6 +80,9 @@ func (in *Input) commanded() string {
 		return "tool.command is empty: nobody can measure this again"
 	}
 	w := &in.Row.Workload
+	if in.Row.Import != nil {
+		return "" // its flags say what the tool's file does not, and no more
+	}
 	if w.OpenLoop() || w.Prompts.Kind != row.PromptsRandom {
 		return ""
 	}

@@ -42,3 +42,6 @@ func Join(a, b *Result) (*Result, error) {
 	joined.Left = append(append([]string{}, a.Left...), b.Left...)
 	return &joined, nil
 }
+
+// Pair says whether two results are of formats that belong together.
+func Pair(a, b *Result) bool { return pairs[a.Format] == b.Format || pairs[b.Format] == a.Format }
