@@ -105,6 +105,12 @@ func importVerb(_ context.Context, args []string, s streams) int {
 	if code, done := flags.parse(args, s); done {
 		return code
 	}
+	// Where the files lay on this host is nobody's business.
+	for i, a := range im.command {
+		if slices.Contains(flags.Args(), a) || i > 0 && slices.Contains([]string{"--output", "--receipt", "--root"}, im.command[i-1]) {
+			im.command[i] = filepath.Base(a)
+		}
+	}
 	if im.files = flags.Args(); len(im.files) == 0 && flags.allKnown() {
 		flags.wrong("no FILE was named; want a result, such as: %s", importExample)
 	}

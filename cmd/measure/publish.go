@@ -247,9 +247,8 @@ func (p *publication) judgeRow(name string, b *rowfile.Bundle, i int) {
 		return
 	}
 	results := gate.Judge(b.Input(i, p.known.Corpus))
-	imported := gate.VerdictOf(r, results) == gate.Imported
 	for _, g := range gate.Blocking(results) {
-		if g.Gate == "schema" && len(b.Problems) > 0 || imported {
+		if g.Gate == "schema" && len(b.Problems) > 0 || r.Proof.Source != nil && g.Answer == gate.Unjudged {
 			continue // an import that nothing speaks against is shown as one
 		}
 		reason := fmt.Sprintf("%s %s: %s", g.Gate, verbOf(g.Answer), g.Reason)
@@ -258,7 +257,7 @@ func (p *publication) judgeRow(name string, b *rowfile.Bundle, i int) {
 		}
 		p.refuse(where, reason)
 	}
-	if n := len(r.PerRepeat); n < 3 && !p.single && !imported {
+	if n := len(r.PerRepeat); n < 3 && !p.single && r.Proof.Source == nil {
 		p.refuse(where, fmt.Sprintf("%s: no interval, no rank; measure with --repeats 3, or publish with --single", countOf(n, "repeat")))
 	}
 }

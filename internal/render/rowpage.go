@@ -103,6 +103,7 @@ type gateView struct {
 type labelView struct {
 	Name, Claimed, Reported string
 	Equal                   bool
+	Known                   bool // it was reported at all
 }
 
 type fact struct {
@@ -328,7 +329,7 @@ func labels(r *row.Report) []labelView {
 	all := gate.Labels(r)
 	views := make([]labelView, len(all))
 	for i, l := range all {
-		views[i] = labelView{l.Name, l.Stated, cmp.Or(l.Reported, "not reported"), l.Equal}
+		views[i] = labelView{l.Name, l.Stated, cmp.Or(l.Reported, "not reported"), l.Equal, l.Reported != ""}
 	}
 	return views
 }
