@@ -48,23 +48,9 @@ type Compared struct {
 	Against string `json:"against"`
 }
 
-// Report makes every row of a report again. The files lie in one folder of fsys, under
-// the names that the report gives them; now is the reader's time, RFC 3339 in UTC. The
-// error says why there is no report to judge.
-func Report(fsys fs.FS, file, now string) ([]Row, error) {
-	b, err := rowfile.LoadFS(fsys, file)
-	if err != nil {
-		return nil, err
-	}
-	b.Now = now
-	out := make([]Row, len(b.Rows))
-	for i := range b.Rows {
-		out[i] = judged(b, i)
-	}
-	return out, nil
-}
-
-// One makes row i of a report again; the others' samples need not be there.
+// One makes row i of a report again; the others' samples need not be there. The files lie
+// in one folder of fsys, under the names that the report gives them; now is the reader's
+// time, RFC 3339 in UTC. The error says why there is no such row.
 func One(fsys fs.FS, file string, i int, now string) (*Row, error) {
 	b, err := rowfile.LoadFS(fsys, file)
 	if err != nil {
