@@ -24,6 +24,21 @@ var slowdowns = []struct {
 	{hardwareThermal, "hardware thermal slowdown"}, {powerBrake, "power brake"},
 }
 
+// Violations by which amd-smi says why it slows a device down. Others, such as a graphics
+// clock below the host's limit while little is asked, say nothing.
+var amdSlowdowns = []struct {
+	violation, name string
+	capped          bool // as by the software power cap of an NVIDIA driver
+}{
+	{"prochot", "hardware slowdown (PROCHOT)", false},
+	{"socket_thermal", "thermal slowdown of the socket", false},
+	{"vr_thermal", "thermal slowdown of the voltage regulators", false},
+	{"hbm_thermal", "thermal slowdown of the memory", false},
+	{"gfx_clk_below_host_limit_thermal", "graphics clock held down by heat", false},
+	{"gfx_clk_below_host_limit_thm", "graphics clock held down by heat", false},
+	{"ppt", "power cap (PPT)", true},
+}
+
 // host holds the machine that served: nothing may have slowed it down or shared it.
 func host(in *Input) Result {
 	var h hosts
@@ -119,9 +134,10 @@ func (h *hosts) clocks(in *Input, used map[int64]bool) {
 		}
 		device := "device " + itoa(s.Index)
 		bits, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(s.Throttle), "0x"), 16, 64)
-		if err != nil {
+		if err != nil && s.Violations == nil {
 			h.unknown = once(h.unknown, "throttle reasons of "+device)
 		}
+		h.violations(device, s.Violations)
 		for _, b := range slowdowns {
 			if bits&b.bit != 0 {
 				h.wrong = once(h.wrong, device+": "+b.name)
@@ -156,6 +172,21 @@ func (h *hosts) clocks(in *Input, used map[int64]bool) {
 	}
 	if least != nil {
 		h.figures = append(h.figures, Compared{"least memory clock", itoa(*least) + " MHz", itoa(*full) + " MHz"})
+	}
+}
+
+// violations takes what amd-smi says of a device at one reading.
+func (h *hosts) violations(device string, active []string) {
+	for _, v := range active {
+		for _, known := range amdSlowdowns {
+			switch {
+			case v != known.violation:
+			case known.capped:
+				h.shaky = once(h.shaky, device+": "+known.name)
+			default:
+				h.wrong = once(h.wrong, device+": "+known.name)
+			}
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 
@@ -43,15 +42,6 @@ type smi struct {
 	m        *machine
 	program  string
 	throttle string // the name that this driver knows; "" before the first query
-}
-
-// findSMI looks for nvidia-smi on PATH.
-func (m *machine) findSMI() (*smi, error) {
-	program, err := exec.LookPath("nvidia-smi")
-	if err != nil {
-		return nil, errors.New("there is no nvidia-smi on PATH")
-	}
-	return &smi{m: m, program: program}, nil
 }
 
 // query returns one line of cells a device, and what the tool printed.
@@ -180,7 +170,7 @@ func deviceSample(c []string, at int64, when string) (row.DeviceSample, error) {
 
 // app is a process that holds memory on a device.
 type app struct {
-	uuid   string
+	uuid   string // of the device; its indexKey where the tool goes by that
 	pid    int64
 	name   string
 	memory *int64
@@ -212,6 +202,9 @@ func (s *smi) apps(ctx context.Context) ([]app, string, error) {
 	return out, raw, nil
 }
 
+// indexKey stands for a device's UUID where a tool names it by its index.
+func indexKey(index int64) string { return "#" + strconv.FormatInt(index, 10) }
+
 // appRows turns the processes into evidence, with the devices' indexes for their UUIDs.
 // Those without a name are of another namespace, where pids mean other processes.
 func appRows(apps []app, devices []row.Device, p *process, at int64, when string) []row.DeviceApp {
@@ -222,7 +215,7 @@ func appRows(apps []app, devices []row.Device, p *process, at int64, when string
 		}
 		r := row.DeviceApp{At: at, When: when, Index: -1, PID: a.pid, Name: maskText(a.name), MemoryBytes: a.memory, Ours: p.holds(a.pid)}
 		for _, d := range devices {
-			if d.UUID == a.uuid {
+			if d.UUID == a.uuid || indexKey(d.Index) == a.uuid {
 				r.Index = d.Index
 			}
 		}
@@ -232,10 +225,10 @@ func appRows(apps []app, devices []row.Device, p *process, at int64, when string
 }
 
 // whyNoApps says why the process table proves nothing; "" when it may be believed.
-func whyNoApps(apps []app, samples []row.DeviceSample) string {
+func whyNoApps(name string, apps []app, samples []row.DeviceSample) string {
 	for _, a := range apps {
 		if !reported(a.name) {
-			return fmt.Sprintf("nvidia-smi lists process %d without a name: it belongs to another process namespace, so whose it is cannot be told", a.pid)
+			return fmt.Sprintf("%s lists process %d without a name: it belongs to another process namespace, so whose it is cannot be told", name, a.pid)
 		}
 	}
 	if len(apps) > 0 {
@@ -243,7 +236,7 @@ func whyNoApps(apps []app, samples []row.DeviceSample) string {
 	}
 	for _, s := range samples {
 		if s.MemoryUsed == nil || *s.MemoryUsed > idleBytes {
-			return "nvidia-smi lists no process though device memory is in use or not reported: a container hides the processes of others"
+			return name + " lists no process though device memory is in use or not reported: a container hides the processes of others"
 		}
 	}
 	return ""
@@ -287,15 +280,35 @@ func (s *smi) devices(ctx context.Context, p *process, zero int64, when string, 
 
 	apps, raw, err := s.apps(ctx)
 	r.raw(when, "nvidia-smi --query-compute-apps", raw)
+	r.take(nvidiaSMI, apps, err, out, p, at, when)
+	return out
+}
+
+// take keeps the processes that a tool of that name listed on the devices that r has
+// just been given, and says which of these the server uses.
+func (r *reading) take(name string, apps []app, err error, devices []row.Device, p *process, at int64, when string) {
 	if err != nil {
 		r.unread["apps"] = err.Error()
-	} else if why := whyNoApps(apps, r.devices[len(r.devices)-len(out):]); why != "" {
+	} else if why := whyNoApps(name, apps, r.devices[len(r.devices)-len(devices):]); why != "" {
 		r.unread["apps"] = why
 	}
-	rows := appRows(apps, out, p, at, when)
+	rows := appRows(apps, devices, p, at, when)
 	r.apps = append(r.apps, rows...)
-	s.markUsed(out, rows, p, r)
-	return out
+	r.markUsed(devices, rows, p)
+}
+
+// sample reads the devices alone.
+func (s *smi) sample(ctx context.Context) ([]row.DeviceSample, error) {
+	cells, _, err := s.query(ctx)
+	var out []row.DeviceSample
+	for _, c := range cells {
+		one, bad := deviceSample(c, 0, "")
+		if bad != nil {
+			return nil, bad
+		}
+		out = append(out, one)
+	}
+	return out, err
 }
 
 // links keeps what the tool says of how the devices are joined.
@@ -310,7 +323,7 @@ func (s *smi) links(ctx context.Context, r *reading) {
 
 // markUsed says which devices the server uses. Where the processes cannot be seen, the
 // only device there is must be the one if its memory is in use.
-func (s *smi) markUsed(devices []row.Device, apps []row.DeviceApp, p *process, r *reading) {
+func (r *reading) markUsed(devices []row.Device, apps []row.DeviceApp, p *process) {
 	seen := false
 	for _, a := range apps {
 		if !a.Ours {

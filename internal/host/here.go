@@ -10,7 +10,7 @@ import (
 // is no tool or it fails.
 func Devices(ctx context.Context) []row.Device {
 	m := thisMachine()
-	tool, err := m.findSMI()
+	tool, err := m.findTool()
 	if err != nil {
 		return nil
 	}

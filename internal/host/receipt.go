@@ -73,7 +73,7 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		delete(unread, "weights.config_sha256")
 	}
 
-	if tool, err := m.findSMI(); err != nil {
+	if tool, err := m.findTool(); err != nil {
 		unread["devices"] = err.Error()
 	} else if p == nil && !isLocal(ref.Base.Hostname()) {
 		unread["devices"] = "the server is not on this host, so this host's devices are not its devices"

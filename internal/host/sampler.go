@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"rowproof/internal/row"
@@ -24,7 +23,7 @@ const sampleLimit = 8 * 7200
 type Sampler struct {
 	ref     ServerRef
 	machine *machine
-	tool    *smi // nil: there is none, or the devices are another host's
+	tool    tool // nil: there is none, or the devices are another host's
 	scraper *scraper
 	proc    *process
 	period  time.Duration
@@ -61,7 +60,7 @@ func (s *Sampler) Start(ctx context.Context, zero int64) {
 	} else {
 		s.proc = &process{pid: pid, tree: s.machine.below(pid)}
 	}
-	if tool, err := s.machine.findSMI(); err != nil {
+	if tool, err := s.machine.findTool(); err != nil {
 		s.got.unread["devices"] = err.Error()
 	} else if s.proc == nil && !isLocal(s.ref.Base.Hostname()) {
 		s.got.unread["devices"] = "the server is not on this host, so this host's devices are not its devices"
@@ -156,15 +155,19 @@ func (s *Sampler) watchMetrics() {
 
 // watchDevices keeps reading the devices until Stop: from one nvidia-smi that runs all
 // the while, and where that one says nothing for too long (some builds hold their
-// output back from a pipe), from a new one each second.
+// output back from a pipe), from a new one each second. AMD's tools are always asked
+// anew, never two at once: where an answer takes longer than a second, readings are
+// fewer.
 func (s *Sampler) watchDevices() {
-	err := s.watchOne()
-	if s.ctx.Err() != nil {
-		return
+	if one, ok := s.tool.(*smi); ok {
+		err := s.watchOne(one)
+		if s.ctx.Err() != nil {
+			return
+		}
+		s.mu.Lock()
+		s.got.unread["devices.during"] = "read by a new nvidia-smi each second, because the one that was to run all the while " + err.Error()
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	s.got.unread["devices.during"] = "read by a new nvidia-smi each second, because the one that was to run all the while " + err.Error()
-	s.mu.Unlock()
 	tick := time.NewTicker(s.period)
 	defer tick.Stop()
 	for {
@@ -173,14 +176,13 @@ func (s *Sampler) watchDevices() {
 			return
 		case <-tick.C:
 		}
-		cells, _, err := s.tool.query(s.ctx)
+		read, err := s.tool.sample(s.ctx)
 		if s.ctx.Err() != nil {
 			return
 		}
 		if err == nil {
-			err = s.keep(cells)
-		}
-		if err != nil {
+			s.keep(read)
+		} else {
 			s.mu.Lock()
 			s.got.unread["devices.during"] = err.Error()
 			s.mu.Unlock()
@@ -193,10 +195,10 @@ const silence = 4
 
 // watchOne reads what one lasting nvidia-smi prints. It returns why that one is of no
 // more use.
-func (s *Sampler) watchOne() error {
+func (s *Sampler) watchOne(tool *smi) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.tool.program, "--query-gpu="+queryColumns+s.tool.throttle,
+	cmd := exec.CommandContext(ctx, tool.program, "--query-gpu="+queryColumns+tool.throttle,
 		"--format=csv,noheader", "-lms", fmt.Sprint(s.period.Milliseconds()))
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()
@@ -206,8 +208,7 @@ func (s *Sampler) watchOne() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	// It must not take a core from the load generator. A refusal costs little.
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, 10)
+	yield(cmd.Process.Pid)
 	var quiet atomic.Bool
 	timer := time.AfterFunc(silence*s.period, func() { quiet.Store(true); cancel() })
 	defer timer.Stop()
@@ -218,11 +219,14 @@ func (s *Sampler) watchOne() error {
 		if line == "" {
 			continue
 		}
+		var one row.DeviceSample
 		cells, err := splitDevice(line)
 		if err == nil {
-			err = s.keep([][]string{cells})
+			one, err = deviceSample(cells, 0, row.During)
 		}
-		if err != nil {
+		if err == nil {
+			s.keep([]row.DeviceSample{one})
+		} else {
 			cancel()
 			_ = cmd.Wait() // it was killed: its error says nothing
 			return err
@@ -239,20 +243,16 @@ func (s *Sampler) watchOne() error {
 }
 
 // keep adds one reading of the devices during the row.
-func (s *Sampler) keep(cells [][]string) error {
+func (s *Sampler) keep(read []row.DeviceSample) {
 	at := s.since()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range cells {
-		sample, err := deviceSample(c, at, row.During)
-		if err != nil {
-			return err
-		}
+	for _, sample := range read {
 		if len(s.got.devices) < sampleLimit {
+			sample.At, sample.When = at, row.During
 			s.got.devices = append(s.got.devices, sample)
 		}
 	}
-	return nil
 }
 
 // since is the time since the row's zero in µs.

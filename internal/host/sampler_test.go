@@ -166,7 +166,7 @@ func TestSamplerWithoutAnything(t *testing.T) {
 	sampler := newSampler(thisMachine(), ServerRef{Base: parseURL(t, s.URL)})
 	sampler.Start(context.Background(), monotonic())
 	ev := sampler.Stop()
-	if ev.Unread["devices"] != "there is no nvidia-smi on PATH" || ev.Unread["metrics"] != "GET /metrics answered 404 Not Found" {
+	if !strings.HasPrefix(ev.Unread["devices"], "there is none of nvidia-smi, amd-smi and rocm-smi on PATH") || ev.Unread["metrics"] != "GET /metrics answered 404 Not Found" {
 		t.Errorf("unread %v", ev.Unread)
 	}
 	if len(ev.Devices)+len(ev.Metrics) != 0 {

@@ -63,7 +63,11 @@ type DeviceSample struct {
 	MemoryClock *int64   `json:"memory_clock_mhz"`
 	MemoryMax   *int64   `json:"memory_clock_max_mhz"` // the clock that MemoryClock should be at under load
 	Temperature *int64   `json:"temperature_c"`
-	Throttle    string   `json:"throttle"` // the active event bits, in hex
+	Throttle    string   `json:"throttle"` // the active event bits of an NVIDIA driver, in hex
+
+	// Violations are the names under which amd-smi says that a device is slowed down, such
+	// as ppt and hbm_thermal; empty where it says that it is not, nil where it does not say.
+	Violations []string `json:"violations,omitzero"`
 }
 
 // DeviceApp is a process that holds memory on a device. An empty table may only mean

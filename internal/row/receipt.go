@@ -49,6 +49,11 @@ type Device struct {
 	Driver      string `json:"driver"`
 	Used        bool   `json:"used"` // a process of the server's tree holds memory on it
 
+	// Partition is how it is divided, in its tool's words, such as SPX NPS1 or MIG Enabled.
+	Partition string `json:"partition,omitempty"`
+	ECC       string `json:"ecc,omitempty"`         // Enabled or Disabled
+	Persisted string `json:"persistence,omitempty"` // Enabled or Disabled: the driver stays loaded
+
 	// Processes are the titles of the server's processes on it, such as VLLM::Worker_TP1,
 	// which tell its rank.
 	Processes []string `json:"processes,omitempty"`
