@@ -381,6 +381,17 @@ func TestPlantedDefects(t *testing.T) {
 			"host", gate.Warn, "device 0: software power cap", nil},
 		{"idle and application clocks", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "0x3" }),
 			"host", gate.Pass, "nothing slowed the host down", nil},
+		{"hot memory of an AMD device", sealed(func(m *made) {
+			m.evidence[1].Devices[7].Throttle, m.evidence[1].Devices[7].Violations = "", []string{"hbm_thermal", "ppt"}
+		}), "host", gate.Fail, "device 0: thermal slowdown of the memory", nil},
+		{"an AMD device at its power cap", sealed(func(m *made) {
+			m.evidence[1].Devices[7].Throttle, m.evidence[1].Devices[7].Violations = "", []string{"low_utilization", "ppt"}
+		}), "host", gate.Warn, "device 0: power cap (PPT)", nil},
+		{"an AMD device that nothing slows down", sealed(func(m *made) {
+			m.evidence[1].Devices[7].Throttle, m.evidence[1].Devices[7].Violations = "", []string{}
+		}), "host", gate.Pass, "nothing slowed the host down", nil},
+		{"a memory clock that is rounded", sealed(func(m *made) { m.evidence[1].Devices[7].MemoryClock = p(3200) }),
+			"host", gate.Pass, "nothing slowed the host down", nil},
 		{"a slow memory clock", sealed(func(m *made) { m.evidence[1].Devices[7].MemoryClock = p(2619) }),
 			"host", gate.Fail, "device 0: memory clock below its maximum", nil},
 		{"another power limit", sealed(func(m *made) {

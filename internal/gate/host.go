@@ -161,7 +161,7 @@ func (h *hosts) clocks(in *Input, used map[int64]bool) {
 		if least == nil || *s.MemoryClock < *least {
 			least, full = s.MemoryClock, most
 		}
-		if *s.MemoryClock < *most {
+		if *s.MemoryClock < *most-1 { // amd-smi rounds the two apart
 			h.wrong = once(h.wrong, device+": memory clock below its maximum")
 		}
 	}

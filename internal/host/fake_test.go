@@ -60,6 +60,19 @@ func useSMI(t *testing.T, d fakeDevices) {
 	t.Setenv(envDevices, file)
 }
 
+// useTools puts programs of those names on PATH, and nothing else. They do nothing: the
+// machine's run answers for them.
+func useTools(t *testing.T, names ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, n := range names {
+		if err := os.WriteFile(filepath.Join(dir, n), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+}
+
 // noSMI leaves PATH without one.
 func noSMI(t *testing.T) { t.Setenv("PATH", t.TempDir()) }
 
