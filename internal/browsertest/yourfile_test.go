@@ -3,9 +3,13 @@ package browsertest
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -54,13 +58,24 @@ func (p *tab) chooseFiles(files ...string) judged {
 }
 
 // A result of another tool and a report of ours are judged in the page as measure judges
-// them, beside verified rows of the same load, and nothing but the module and this site's
-// own rows is asked for.
+// them, beside verified rows of the same load. Before the first, the page asks for the
+// module, its worker and this site's own rows; then it does without a server.
 func TestYourFile(t *testing.T) {
 	s := theSite(t)
-	p := newTab(t, s.origin)
-	p.visit(s.url("your-file/index.html"))
-	before := len(p.requests())
+	var mu sync.Mutex
+	var asked []string // by the page and by its worker
+	server, origin := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.Method+" "+strings.TrimPrefix(r.URL.Path, base))
+		mu.Unlock()
+		s.handler().ServeHTTP(w, r)
+	}), base)
+	defer server.Close()
+	p := newTab(t, origin)
+	p.visit(origin + base + "your-file/")
+	mu.Lock()
+	before := len(asked)
+	mu.Unlock()
 	theirs := p.chooseFiles(filepath.Join(root, "internal/harness/testdata/vllm-0.26.0/vllm-serve.json"))
 	if theirs.Verdict != gate.Imported || theirs.Load != "1024:256, c = 16" || theirs.Figures["TTFT p50, ms"] != "194.8" || theirs.Figures["TPOT p50, ms"] != "4.222" ||
 		theirs.Answers["recompute"] != "pass" || theirs.Answers["label"] != "does not apply" || theirs.Stated < 14 {
@@ -69,9 +84,14 @@ func TestYourFile(t *testing.T) {
 	if len(theirs.Beside) == 0 || !strings.HasPrefix(theirs.Beside[0], base+"r/") {
 		t.Errorf("beside it stand %q", theirs.Beside)
 	}
-	asked := p.requests()[before:]
-	if len(asked) != 2 || !strings.Contains(strings.Join(asked, " "), "/full-") || !strings.Contains(strings.Join(asked, " "), "data/rows.json") {
-		t.Errorf("to judge a file the page asked for %q; want the module and the rows alone", asked)
+	server.Close()
+	for _, what := range asked[before:] {
+		if !regexp.MustCompile(`^GET (assets/(full|judge|chunk)-[^/]+|data/rows\.json)$`).MatchString(what) {
+			t.Errorf("to judge a file the page asked for %s", what)
+		}
+	}
+	if !strings.Contains(strings.Join(asked[before:], " "), "/full-") || strings.Contains(strings.Join(asked[:before], " "), "/full-") {
+		t.Errorf("the module is not asked for when a file is chosen: %q, then %q", asked[:before], asked[before:])
 	}
 
 	report := filepath.Join(root, "data/rows/llama-3.1-8b/h200-sxm/latency/vllm/2026-11-30-3562c978.json")
@@ -85,6 +105,54 @@ func TestYourFile(t *testing.T) {
 	}
 	for _, f := range append(p.axe(), p.noted()...) {
 		t.Error(f)
+	}
+}
+
+// The worker that holds a reader's files has no way to send them: none of the browser's
+// ways to reach a network is named in what it runs, and the module has the host's
+// functions alone.
+func TestJudgeReachesNoNetwork(t *testing.T) {
+	s := theSite(t)
+	found, err := filepath.Glob(filepath.Join(s.dir, "assets/judge-*.js"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the worker's script: %q, %v", found, err)
+	}
+	for i := 0; i < len(found); i++ {
+		text, err := os.ReadFile(found[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if way := regexp.MustCompile(`\b(fetch|XMLHttpRequest|WebSocket|WebTransport|EventSource|sendBeacon|importScripts|caches|RTCPeerConnection|BroadcastChannel)\b|\bimport\(`).Find(text); way != nil {
+			t.Errorf("%s names %s", filepath.Base(found[i]), way)
+		}
+		for _, m := range regexp.MustCompile(`from\s*"\./([^"]+)"`).FindAllSubmatch(text, -1) {
+			if next := filepath.Join(s.dir, "assets", string(m[1])); !slices.Contains(found, next) {
+				found = append(found, next)
+			}
+		}
+	}
+	if len(found) < 2 {
+		t.Errorf("the worker shares nothing with the page's scripts: %q; is what it imports read?", found)
+	}
+}
+
+// A reader can end what takes too long, and choose again.
+func TestYourFileCanBeStopped(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("your-file/index.html"))
+	eval[bool](p, `(() => {
+		const stop = document.querySelector("#stop");
+		const watch = new MutationObserver(() => { if (!stop.disabled) { watch.disconnect(); stop.click(); } });
+		watch.observe(stop, {attributes: true});
+		return true;
+	})()`)
+	file := filepath.Join(root, "internal/harness/testdata/vllm-0.33.0/v.json")
+	if got := p.chooseFiles(file); got.Said != "Not read: stopped." || got.Verdict != "" {
+		t.Errorf("stopped, the page says %+v", got)
+	}
+	if got := p.chooseFiles(file); got.Verdict != gate.Imported {
+		t.Errorf("after it was stopped the page says %+v", got)
 	}
 }
 

@@ -1,10 +1,11 @@
 // Judges a reader's own files: the full module parses them and asks every gate, and the
 // page lays each row beside verified rows of the same load. Nothing is uploaded: all that is
-// fetched is the module and the rows of this site, before a file is read.
-import type { FullExports } from "../../wasm/full/full";
+// fetched is the module, the worker that runs it and the rows of this site, once, before a
+// file is read.
+import type { Answer, Ask } from "../judge/judge";
 import { busy } from "../js/busy";
 import { make } from "../js/make";
-import { reactor } from "../js/reactor";
+import { compiled } from "../js/reactor";
 
 interface Dist { mean: number | null; p50: number | null; p99: number | null }
 interface Figures {
@@ -21,7 +22,7 @@ interface Row {
   import: { tool: string; version: string; clock: string; stated: { name: string; text: string; unit: string; means?: string }[] } | null;
 }
 
-interface Taken { problems: string[]; left: string[]; rows: Row[] }
+export interface Taken { problems: string[]; left: string[]; rows: Row[] }
 
 /** A row of this site, as data/rows.json has it. */
 interface Published {
@@ -31,25 +32,43 @@ interface Published {
 const zone = document.querySelector<HTMLElement>("#drop");
 const input = document.querySelector<HTMLInputElement>("#files");
 const line = document.querySelector<HTMLElement>("#said");
+const stop = document.querySelector<HTMLButtonElement>("#stop");
 const out = document.querySelector<HTMLElement>("#taken");
 
-if (zone && input && line && out) {
+if (zone && input && line && out && stop) {
+  const named = (name: string) => zone.dataset[name] ?? "";
+  const judge = judging(named("worker"));
+  let loading: Promise<[WebAssembly.Module, Published[]]> | undefined;
+  const load = () => (loading ??= Promise.all([compiled(named("full"), named("integrity")), rows(named("rows"))])
+    .catch((reason: unknown) => { loading = undefined; throw reason; }));
+  let turns = 0;
   const take = (files: File[]) => {
     if (files.length === 0) return;
+    const turn = ++turns;
+    const say = (text: string, ...parts: Node[]) => {
+      if (turn !== turns) return; // other files were chosen meanwhile
+      line.textContent = text;
+      out.replaceChildren(...parts);
+    };
     void busy(line, async () => {
-      out.replaceChildren();
       try {
-        line.textContent = "Loading the module…";
-        const [go, published] = await Promise.all([reactor<FullExports>(zone.dataset["full"] ?? "", zone.dataset["integrity"] ?? ""), rows(zone)]);
-        line.textContent = "Reading…";
-        const taken = await judge(go, files);
-        line.textContent = summary(taken);
-        out.replaceChildren(...show(taken, published, zone.dataset["base"] ?? "/"));
+        say("Loading the module…");
+        const [module, published] = await load();
+        say("Reading…");
+        stop.disabled = false;
+        const taken = await judge.ask(module, files);
+        say(summary(taken), ...show(taken, published, named("base")));
       } catch (reason) {
-        line.textContent = `Not read: ${reason instanceof Error ? reason.message : String(reason)}.`;
+        say(`Not read: ${reason instanceof Error ? reason.message : String(reason)}.`);
+      } finally {
+        if (turn === turns) stop.disabled = true;
       }
     });
   };
+  stop.addEventListener("click", () => {
+    judge.stop("stopped");
+    input.focus();
+  });
   input.addEventListener("change", () => {
     take([...(input.files ?? [])]);
     input.value = ""; // the same file may be chosen again
@@ -70,35 +89,36 @@ if (zone && input && line && out) {
 }
 
 // rows are those of this site; none where they cannot be had.
-async function rows(zone: HTMLElement): Promise<Published[]> {
-  const response = await fetch(zone.dataset["rows"] ?? "").catch(() => undefined);
+async function rows(address: string): Promise<Published[]> {
+  const response = await fetch(address).catch(() => undefined);
   return response?.ok ? ((await response.json()) as { rows: Published[] }).rows : [];
 }
 
-async function judge(go: FullExports, files: File[]): Promise<Taken> {
-  const refused: string[] = [];
-  for (const file of files) {
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    const name = new TextEncoder().encode(file.name);
-    const at = go.name(name.length);
-    if (at === 0) {
-      refused.push(`${file.name.slice(0, 40)}…: a name of more than 4 KiB`);
-      continue;
-    }
-    new Uint8Array(go.memory.buffer, at, name.length).set(name);
-    const place = go.file(bytes.length);
-    if (place === 0) {
-      refused.push(`${file.name}: above 64 MiB; measure import reads larger ones`);
-      continue;
-    }
-    new Uint8Array(go.memory.buffer, place, bytes.length).set(bytes);
-    go.keep();
-  }
-  await new Promise((resume) => setTimeout(resume)); // the line is drawn before the work
-  const n = go.take(Date.now() / 1000);
-  const taken = JSON.parse(new TextDecoder().decode(new Uint8Array(go.memory.buffer, go.text(), n))) as Taken;
-  taken.problems.unshift(...refused);
-  return taken;
+// judging keeps a worker that reads files, one choice of them at a time: the page stays
+// usable meanwhile, and can end it.
+function judging(address: string) {
+  let worker: Worker | undefined;
+  let fail: ((reason: Error) => void) | undefined; // of the work under way
+  const stop = (why: string) => {
+    if (!fail) return;
+    worker?.terminate();
+    worker = undefined;
+    fail(new Error(why));
+    fail = undefined;
+  };
+  const ask = (module: WebAssembly.Module, files: File[]) => new Promise<Taken>((done, no) => {
+    stop("other files were chosen");
+    fail = no;
+    worker ??= new Worker(address, { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+      fail = undefined;
+      if (data.taken) done(data.taken);
+      else no(new Error(data.error));
+    };
+    worker.onerror = () => { stop(`${address} did not load`); };
+    worker.postMessage({ module, files } satisfies Ask);
+  });
+  return { ask, stop };
 }
 
 function summary(taken: Taken): string {
