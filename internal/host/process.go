@@ -275,9 +275,9 @@ func (m *machine) process(pid int64, unread map[string]string) *process {
 }
 
 // record is the process without its secrets.
-func (p *process) record(packages map[string]string) *row.ProcessRecord {
+func (p *process) record(packages map[string]string, secrets []string) *row.ProcessRecord {
 	r := &row.ProcessRecord{
-		PID: p.pid, CommandLine: maskCommand(p.argv, secretsOf(p.env)), Environment: maskEnvironment(p.env),
+		PID: p.pid, CommandLine: maskCommand(p.argv, secrets), Environment: maskEnvironment(p.env, secrets),
 		Tree: p.tree, Packages: packages,
 	}
 	if !p.started.IsZero() {

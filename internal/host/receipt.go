@@ -25,7 +25,7 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 	rec := row.Receipt{
 		Engine: row.EngineReceipt{
 			Name: ref.Engine, Version: ref.Version, Model: ref.Model,
-			Arguments: maps.Clone(ref.Arguments), ArgumentsFrom: ref.ArgumentsFrom,
+			ArgumentsFrom: ref.ArgumentsFrom,
 		},
 		Devices: []row.Device{},
 		Host:    m.host(unread),
@@ -39,9 +39,15 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 	r := &reading{unread: unread}
 
 	p := m.server(ctx, ref, unread)
+	pid := int64(0)
+	if p != nil {
+		pid = p.pid
+	}
+	secrets := m.secretsOf(pid, ref)
+	rec.Engine.Arguments = maskArguments(ref.Arguments, secrets)
 	if p != nil {
 		rec.Runtime = m.runtime(ctx, p, r)
-		ev.Process = p.record(rec.Runtime.Packages)
+		ev.Process = p.record(rec.Runtime.Packages, secrets)
 		rec.Engine.StartedAt = ev.Process.StartedAt
 		if p.env != nil {
 			rec.Engine.Environment = ev.Process.Environment
@@ -81,6 +87,12 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		rec.Devices = devices
 		if len(devices) > 1 {
 			tool.links(ctx, r)
+		}
+	}
+	r.scrub(secrets)
+	for i := range rec.Devices {
+		for k, title := range rec.Devices[i].Processes {
+			rec.Devices[i].Processes[k] = scrub(title, secrets)
 		}
 	}
 	ev.Devices, ev.Apps, ev.Raw = r.devices, r.apps, r.texts

@@ -26,6 +26,7 @@ type Sampler struct {
 	tool    tool // nil: there is none, or the devices are another host's
 	scraper *scraper
 	proc    *process
+	secrets []string
 	period  time.Duration
 
 	zero   int64
@@ -51,6 +52,7 @@ func newSampler(m *machine, ref ServerRef) *Sampler {
 func (s *Sampler) Start(ctx context.Context, zero int64) {
 	s.zero = zero
 	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.secrets = s.machine.secretsOf(0, s.ref)
 	if s.ref.Remote {
 		s.start()
 		return
@@ -59,6 +61,7 @@ func (s *Sampler) Start(ctx context.Context, zero int64) {
 		s.got.unread["process"] = err.Error()
 	} else {
 		s.proc = &process{pid: pid, tree: s.machine.below(pid)}
+		s.secrets = s.machine.secretsOf(pid, s.ref) // now: it may be gone after the row
 	}
 	if tool, err := s.machine.findTool(); err != nil {
 		s.got.unread["devices"] = err.Error()
@@ -94,6 +97,7 @@ func (s *Sampler) Stop() row.Evidence {
 	defer cancel()
 	s.around(ctx, row.After)
 	s.scraper.client.CloseIdleConnections()
+	s.got.scrub(s.secrets)
 	return row.Evidence{Devices: s.got.devices, Apps: s.got.apps, Metrics: s.metrics, Pool: s.ref.Pool, Raw: s.got.texts, Unread: s.got.unread}
 }
 
