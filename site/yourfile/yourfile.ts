@@ -139,13 +139,13 @@ function show(taken: Taken, published: Published[], base: string): Node[] {
 const load = (r: { isl: number; osl: number; concurrency: number | null; request_rate: string | null }) =>
   `${r.isl}:${r.osl}, ${r.request_rate !== null ? `${r.request_rate} requests/s` : `c = ${r.concurrency ?? "—"}`}`;
 
-// beside are verified rows of the same load, those of the same model first.
+// beside are verified rows of the same load but the row itself, those of the same model first.
 function beside(row: Row, published: Published[]): Published[] {
   const model = row.model.toLowerCase();
   const same = (p: Published) => (model !== "" && model.includes(p.recipe.split("/", 1)[0] ?? "") ? 0 : 1);
   const { isl, osl, protocol, load: l } = row.workload;
   return published
-    .filter((p) => p.verdict === "verified" && p.isl === isl && p.osl === osl && p.protocol === protocol && p.concurrency === l.concurrency && p.request_rate === l.request_rate)
+    .filter((p) => p.id !== row.id && p.verdict === "verified" && p.isl === isl && p.osl === osl && p.protocol === protocol && p.concurrency === l.concurrency && p.request_rate === l.request_rate)
     .sort((a, b) => same(a) - same(b) || a.recipe.localeCompare(b.recipe))
     .slice(0, 4);
 }
@@ -176,9 +176,9 @@ function section(row: Row, published: Published[], base: string): Node {
     ...(blocking.length > 0 ? [make("p", {}, `${row.verdict === "unverified" ? "Refused or not judged" : "Not judged"} by ${blocking.map((g) => g.gate).join(", ")}.`)] : []),
     table("Figures beside verified rows", row, [make("th", { scope: "col" }, "Figure"), make("th", { scope: "col", className: "n" }, "Your file"), ...others.map(named)],
       shown.filter(([, , of]) => of(row.measured) !== null && of(row.measured) !== undefined).map(([name, unit, of]) => [head(`${name}, ${unit}`), n(number(of(row.measured))), ...others.map((p) => n(number(of(p.figures))))]), true),
-    ...(others.length === 0 ? [make("p", { className: "note" }, "No verified row here has this load.")] : []),
+    ...(others.length === 0 ? [make("p", { className: "note" }, "No other verified row here has this load.")] : []),
     table("Gates", row, ["Gate", "Answer", "Why"].map((t) => make("th", { scope: "col" }, t)),
-      [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [head(g.gate), cell(g.answer, g.answer === "fail"), cell(g.mend ? `${g.reason} ${g.mend}` : g.reason)]), false),
+      [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [head(g.gate), cell(g.answer, g.answer === "fail"), cell(g.mend ? `${g.reason} ${g.mend}` : g.reason)]), row.verdict === "unverified"),
     ...(row.import ? [table(`As ${tool} states it`, row, ["In the file", "Value", "Unit", "What it means by it"].map((t) => make("th", { scope: "col" }, t)),
       row.import.stated.map((s) => [head(s.name), n(s.text), cell(s.unit), cell(s.means ?? "")]), false)] : []),
   );
