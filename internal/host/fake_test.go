@@ -208,5 +208,9 @@ func (r *fakeRoot) process(pid, parent int, argv, env []string) {
 	r.write(p+"cmdline", strings.Join(argv, "\x00")+"\x00")
 	r.write(p+"environ", strings.Join(env, "\x00")+"\x00")
 	r.write(p+"comm", "name\n")
+	r.write(p+"limits", "Limit                     Soft Limit           Hard Limit           Units     \n"+
+		"Max open files            65535                1048576              files     \n"+
+		"Max locked memory         unlimited            unlimited            bytes     \n")
+	r.write(p+"maps", "7f00-7f01 r-xp 00000000 08:01 12 /opt/venv/lib/libcudart.so.12.8.90\n7f02-7f03 rw-p 0 00:00 0\n")
 	r.link(p+"cwd", "/srv")
 }

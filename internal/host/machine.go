@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -119,12 +120,23 @@ func (m *machine) host(unread map[string]string) row.Host {
 
 	if s, err := m.read("proc/meminfo"); err != nil {
 		unread["host.memory_bytes"] = err.Error()
-	} else if kb, ok := memTotal(s); ok {
-		bytes := kb << 10
-		h.MemoryBytes = &bytes
 	} else {
-		unread["host.memory_bytes"] = "/proc/meminfo has no MemTotal in kB"
+		if kb, ok := memoryField(s, "MemTotal:"); ok {
+			bytes := kb << 10
+			h.MemoryBytes = &bytes
+		} else {
+			unread["host.memory_bytes"] = "/proc/meminfo has no MemTotal in kB"
+		}
+		total, ok := memoryField(s, "SwapTotal:")
+		free, also := memoryField(s, "SwapFree:")
+		if used := (total - free) << 10; ok && also {
+			h.SwapUsedBytes = &used
+		} else {
+			unread["host.swap_used_bytes"] = "/proc/meminfo has no SwapTotal and SwapFree in kB"
+		}
 	}
+	h.Governor = m.governor(unread)
+	h.HugePages = m.hugePages(unread)
 
 	switch s, err := m.read("proc/sys/kernel/numa_balancing"); {
 	case os.IsNotExist(err):
@@ -142,9 +154,68 @@ func (m *machine) host(unread map[string]string) row.Host {
 	return h
 }
 
-func memTotal(meminfo string) (kb int64, ok bool) {
+// governor reads how the kernel sets the processors' clocks; several are joined by a
+// comma.
+func (m *machine) governor(unread map[string]string) string {
+	files, _ := filepath.Glob(m.path("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
+	var found []string
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			unread["host.governor"] = err.Error()
+			return ""
+		}
+		if g := strings.TrimSpace(string(b)); g != "" && !slices.Contains(found, g) {
+			found = append(found, g)
+		}
+	}
+	if len(found) == 0 {
+		unread["host.governor"] = "this kernel does not set the processors' clocks, or a virtual machine or sandbox hides it: there is no cpufreq/scaling_governor"
+	}
+	slices.Sort(found)
+	return strings.Join(found, ",")
+}
+
+// hugePages reads which of its choices the kernel marks.
+func (m *machine) hugePages(unread map[string]string) string {
+	s, err := m.read("sys/kernel/mm/transparent_hugepage/enabled")
+	if err != nil {
+		unread["host.huge_pages"] = err.Error()
+		return ""
+	}
+	_, rest, _ := strings.Cut(s, "[")
+	chosen, _, ok := strings.Cut(rest, "]")
+	if !ok {
+		unread["host.huge_pages"] = "transparent_hugepage/enabled holds " + strconv.Quote(strings.TrimSpace(s)) + ", none of it in brackets"
+	}
+	return chosen
+}
+
+// limits reads what the kernel allows a process: its soft limits.
+func (m *machine) limits(pid int64, h *row.Host, unread map[string]string) {
+	s, err := m.read("proc", strconv.FormatInt(pid, 10), "limits")
+	for _, l := range []struct {
+		title, field string
+		to           *string
+	}{{"Max open files", "host.open_files", &h.OpenFiles}, {"Max locked memory", "host.locked_bytes", &h.LockedBytes}} {
+		for line := range strings.Lines(s) {
+			if rest, ok := strings.CutPrefix(line, l.title); ok && len(strings.Fields(rest)) > 0 {
+				*l.to = strings.Fields(rest)[0]
+			}
+		}
+		switch {
+		case err != nil:
+			unread[l.field] = err.Error()
+		case *l.to == "":
+			unread[l.field] = "the limits of the server's process do not name it"
+		}
+	}
+}
+
+// memoryField is a line of /proc/meminfo in kB.
+func memoryField(meminfo, name string) (kb int64, ok bool) {
 	for line := range strings.Lines(meminfo) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" && f[2] == "kB" {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == name && f[2] == "kB" {
 			v, err := strconv.ParseInt(f[1], 10, 64)
 			return v, err == nil
 		}

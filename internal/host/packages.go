@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ var packageNames = []string{
 	"vllm", "sglang", "sgl-kernel", "torch", "flashinfer-python", "triton", "transformers", "tokenizers",
 	"nvidia-nccl-cu12", "nvidia-nccl-cu13", "xformers", "flash-attn", "llama-cpp-python",
 	"compressed-tensors", "xgrammar", "numpy",
+	"nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "nvidia-cublas-cu12", "nvidia-cublas",
+	"amd-aiter", "aiter", "pytorch-triton-rocm", "triton-rocm", "rocm-sdk-core", "tensorrt-llm", "sglang-kernel",
 }
 
 // askVersions prints a line for each distribution that is installed.
@@ -52,6 +55,37 @@ func (m *machine) packages(ctx context.Context, p *process) (map[string]string, 
 		return found, nil
 	}
 	return nil, err
+}
+
+// vendorLibraries are those whose versions decide how a device runs: of the CUDA and the
+// HIP runtime, of the drivers' own parts, and of what moves data between devices.
+var vendorLibraries = regexp.MustCompile(`/(libcudart|libcuda|libnccl|libcublas|libcudnn|libamdhip64|libhsa-runtime64|librccl|libhipblaslt|librocblas)(?:-[0-9a-f]{8})?\.so\.([0-9][0-9.]*)$`)
+
+// libraries are the versions in the names of the vendor's libraries that a process, or one
+// below it, has loaded; nil with the reason in unread.
+func (m *machine) libraries(p *process, unread map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, pid := range append([]int64{p.pid}, p.tree...) {
+		maps, err := m.read("proc", fmt.Sprint(pid), "maps")
+		if err != nil && pid == p.pid {
+			unread["runtime.libraries"] = err.Error()
+		}
+		for line := range strings.Lines(maps) {
+			if f := strings.Fields(line); len(f) >= 6 {
+				// The longest: a process may have loaded libcudart.so.12 and libcudart.so.12.8.90.
+				if l := vendorLibraries.FindStringSubmatch(f[5]); l != nil && len(l[2]) > len(out[l[1]]) {
+					out[l[1]] = l[2]
+				}
+			}
+		}
+	}
+	if len(out) == 0 {
+		if unread["runtime.libraries"] == "" {
+			unread["runtime.libraries"] = "the server's processes have loaded none of CUDA or ROCm that tells its version"
+		}
+		return nil
+	}
+	return out
 }
 
 // errNotPython is a server that runs from no Python packages.

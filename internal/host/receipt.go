@@ -46,6 +46,7 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 	secrets := m.secretsOf(pid, ref)
 	rec.Engine.Arguments = maskArguments(ref.Arguments, secrets)
 	if p != nil {
+		m.limits(p.pid, &rec.Host, unread)
 		rec.Runtime = m.runtime(ctx, p, r)
 		ev.Process = p.record(rec.Runtime.Packages, secrets)
 		rec.Engine.StartedAt = ev.Process.StartedAt
@@ -133,6 +134,7 @@ func (m *machine) runtime(ctx context.Context, p *process, r *reading) row.Runti
 			out.Kind = "binary"
 		}
 	}
+	out.Libraries = m.libraries(p, r.unread)
 	if p.inside {
 		c, err := m.containerOf(ctx, p.pid)
 		switch {

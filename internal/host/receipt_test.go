@@ -46,7 +46,11 @@ func vllmRoot(t *testing.T) *fakeRoot {
 	r.write("proc/sys/kernel/osrelease", "6.12.0-test\n")
 	r.write("proc/sys/kernel/numa_balancing", "0\n")
 	r.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Test CPU @ 2 GHz\n\nprocessor\t: 1\nmodel name\t: Test CPU @ 2 GHz\n")
-	r.write("proc/meminfo", "MemTotal:       131072000 kB\nMemFree:        1 kB\n")
+	r.write("proc/meminfo", "MemTotal:       131072000 kB\nMemFree:        1 kB\nSwapTotal:       8192 kB\nSwapFree:        8188 kB\n")
+	for i := range 2 {
+		r.write(fmt.Sprintf("sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", i), "performance\n")
+	}
+	r.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
 	r.write("proc/stat", "cpu  1 2 3\nbtime 1796000000\n")
 	r.write("proc/net/tcp", tcpTable(8000, "4711"))
 	r.process(1, 0, []string{"init"}, nil)
@@ -92,7 +96,7 @@ func TestReceiptOfAProcess(t *testing.T) {
 		Base: parseURL(t, "http://127.0.0.1:8000/v1"), Engine: "vllm", Version: "0.26.0", Model: "a",
 	})
 
-	memory, system, zero := int64(143771<<20), int64(131072000<<10), int64(0)
+	memory, system, zero, swapped := int64(143771<<20), int64(131072000<<10), int64(0), int64(4<<10)
 	want := row.Receipt{
 		Engine: row.EngineReceipt{
 			Name: "vllm", Version: "0.26.0", Model: "a", StartedAt: "2026-11-30T00:53:32Z",
@@ -108,8 +112,9 @@ func TestReceiptOfAProcess(t *testing.T) {
 		},
 		Weights: row.WeightsReceipt{Source: "random", ConfigSHA256: "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356"},
 		Devices: []row.Device{{Index: 0, Name: "NVIDIA H200", UUID: "GPU-00000000-0000-4000-8000-000000000001", MemoryBytes: &memory, Driver: "580.159.04", Used: true, Processes: []string{"VLLM::EngineCore"}}},
-		Host:    row.Host{Kernel: "6.12.0-test", CPU: "Test CPU @ 2 GHz", Cores: 2, MemoryBytes: &system, NUMABalancing: &zero},
-		Runtime: row.RuntimeReceipt{Kind: "packages", Packages: map[string]string{"vllm": "0.26.0", "torch": "2.11.0"}},
+		Host: row.Host{Kernel: "6.12.0-test", CPU: "Test CPU @ 2 GHz", Cores: 2, MemoryBytes: &system, NUMABalancing: &zero,
+			Governor: "performance", HugePages: "madvise", SwapUsedBytes: &swapped, OpenFiles: "65535", LockedBytes: "unlimited"},
+		Runtime: row.RuntimeReceipt{Kind: "packages", Packages: map[string]string{"vllm": "0.26.0", "torch": "2.11.0"}, Libraries: map[string]string{"libcudart": "12.8.90"}},
 		Unread:  map[string]string{},
 	}
 	if !reflect.DeepEqual(rec, want) {
@@ -451,6 +456,7 @@ func TestWeights(t *testing.T) {
 	const commit = "0123456789abcdef0123456789abcdef01234567"
 	r := newRoot(t)
 	r.write("srv/local/config.json", "{}\n")
+	r.write("srv/local/model.safetensors", string(safetensors("{}")))
 	r.write("models/x.gguf", "GGUF")
 	r.write("hub/hub/models--org--name/refs/main", commit)
 	r.write("hub/hub/models--org--name/snapshots/"+commit+"/config.json", "{}\n")
@@ -462,10 +468,10 @@ func TestWeights(t *testing.T) {
 		want row.WeightsReceipt
 		says map[string]string
 	}{
-		{"a folder", map[string]string{"model": "local"}, row.WeightsReceipt{Source: "file", ConfigSHA256: sum}, nil},
+		{"a folder", map[string]string{"model": "local"}, row.WeightsReceipt{Source: "file", ConfigSHA256: sum, HeadersSHA256: shaOf(safetensors("{}")), Files: 1}, nil},
 		{"a folder's config alone", map[string]string{"model": "local", "load-format": "dummy"}, row.WeightsReceipt{Source: "random", ConfigSHA256: sum}, nil},
 		{"as a server reports it", map[string]string{"model_path": "/srv/local", "load_format": "dummy"}, row.WeightsReceipt{Source: "random", ConfigSHA256: sum}, nil},
-		{"a file", map[string]string{"m": "/models/x.gguf"}, row.WeightsReceipt{Source: "file"}, map[string]string{"weights.config_sha256": "one file"}},
+		{"a file", map[string]string{"m": "/models/x.gguf"}, row.WeightsReceipt{Source: "file"}, map[string]string{"weights.config_sha256": "one file", "weights.headers_sha256": "ends inside its header"}},
 		{"a repository", map[string]string{"model": "org/name"}, row.WeightsReceipt{Source: "repository", Revision: commit, ConfigSHA256: sum}, nil},
 		{"a revision", map[string]string{"model": "org/name", "revision": commit}, row.WeightsReceipt{Source: "repository", Revision: commit, ConfigSHA256: sum}, nil},
 		{"an unknown revision", map[string]string{"model": "org/other"}, row.WeightsReceipt{Source: "repository"},

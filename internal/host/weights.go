@@ -62,10 +62,12 @@ func (m *machine) weights(arguments map[string]string, p *process, unread map[st
 			w.Source = weightsFile
 		}
 		w.ConfigSHA256 = sumOf(filepath.Join(where, "config.json"), unread)
+		headers(&w, where, unread)
 	case err == nil:
 		if !dummy {
 			w.Source = weightsFile
 		}
+		headers(&w, where, unread)
 		unread["weights.config_sha256"] = "the weights are one file, without a config.json"
 	case filepath.IsAbs(model) || strings.HasPrefix(model, "."):
 		unread["weights.source"] = "the server was given " + model + ", which is not there now"
@@ -77,6 +79,17 @@ func (m *machine) weights(arguments map[string]string, p *process, unread map[st
 		m.repository(&w, model, first(arguments, "revision"), p, unread)
 	}
 	return w
+}
+
+// headers identifies weights that have no revision by their headers.
+func headers(w *row.WeightsReceipt, where string, unread map[string]string) {
+	if w.Source != weightsFile {
+		return
+	}
+	var err error
+	if w.HeadersSHA256, w.Files, err = headersOf(where); err != nil {
+		unread["weights.headers_sha256"] = err.Error()
+	}
 }
 
 // repository fills revision and config of a model that came from a hub, from the hub's

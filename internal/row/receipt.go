@@ -38,6 +38,12 @@ type WeightsReceipt struct {
 	Source       string `json:"source"` // random, repository, file or unknown
 	Revision     string `json:"revision"`
 	ConfigSHA256 string `json:"config_sha256"`
+
+	// HeadersSHA256 is over the headers of the files that hold the weights, in the order of
+	// their names: 8 bytes of length and the JSON of a safetensors file, and of a GGUF file
+	// what stands before its data. Of weights without a revision; Files is how many.
+	HeadersSHA256 string `json:"headers_sha256,omitempty"`
+	Files         int64  `json:"files,omitempty"`
 }
 
 // Device is one accelerator as its own tool reports it.
@@ -66,6 +72,13 @@ type Host struct {
 	Cores         int64  `json:"cores"`
 	MemoryBytes   *int64 `json:"memory_bytes"`
 	NUMABalancing *int64 `json:"numa_balancing"` // a bitmask: anything but 0 is on
+
+	// Reports from before these were read have none.
+	Governor      string `json:"governor,omitempty"`        // of the processors' clocks; several are joined by a comma
+	HugePages     string `json:"huge_pages,omitempty"`      // transparent ones: always, madvise or never
+	SwapUsedBytes *int64 `json:"swap_used_bytes,omitempty"` // of the whole host
+	OpenFiles     string `json:"open_files,omitempty"`      // the limit of the server's process, or unlimited
+	LockedBytes   string `json:"locked_bytes,omitempty"`    // likewise of locked memory
 }
 
 // RuntimeReceipt says what the server ran from.
@@ -73,6 +86,10 @@ type RuntimeReceipt struct {
 	Kind     string            `json:"kind"` // packages, image, binary or unknown
 	Image    string            `json:"image"`
 	Packages map[string]string `json:"packages"`
+
+	// Libraries are the versions in the names of the vendor's libraries that the process has
+	// loaded, such as libcudart or librccl. Reports from before they were read have none.
+	Libraries map[string]string `json:"libraries,omitempty"`
 }
 
 // Taken says when and where a receipt was taken that a run was given.
