@@ -128,7 +128,8 @@ func (p *tab) listen(ev any) {
 	case *network.EventRequestWillBeSent:
 		url := ev.Request.URL
 		p.asked = append(p.asked, url)
-		if !strings.Contains(url, "/favicon-") { // one that a navigation overtakes is never told to have ended
+		// An icon that a navigation overtakes and a worker's script are never told to have ended.
+		if !strings.Contains(url, "/favicon-") && !strings.Contains(url, "/judge-") {
 			p.waiting[ev.RequestID] = url
 		}
 		if !strings.HasPrefix(url, p.origin+"/") && !strings.HasPrefix(url, "data:") {
