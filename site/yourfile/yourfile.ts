@@ -178,7 +178,7 @@ function section(row: Row, published: Published[], base: string): Node {
       shown.filter(([, , of]) => of(row.measured) !== null && of(row.measured) !== undefined).map(([name, unit, of]) => [head(`${name}, ${unit}`), n(number(of(row.measured))), ...others.map((p) => n(number(of(p.figures))))]), true),
     ...(others.length === 0 ? [make("p", { className: "note" }, "No other verified row here has this load.")] : []),
     table("Gates", row, ["Gate", "Answer", "Why"].map((t) => make("th", { scope: "col" }, t)),
-      [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [head(g.gate), cell(g.answer, g.answer === "fail"), cell(g.mend ? `${g.reason} ${g.mend}` : g.reason)]), row.verdict === "unverified"),
+      [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [head(g.gate), cell(g.answer, g.answer === "fail"), cell(g.mend ? `${g.reason}; ${g.mend}` : g.reason)]), row.verdict === "unverified"),
     ...(row.import ? [table(`As ${tool} states it`, row, ["In the file", "Value", "Unit", "What it means by it"].map((t) => make("th", { scope: "col" }, t)),
       row.import.stated.map((s) => [head(s.name), n(s.text), cell(s.unit), cell(s.means ?? "")]), false)] : []),
   );
