@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -105,7 +106,7 @@ func (o *benchOptions) start(ctx context.Context, recipe *row.Recipe, w io.Write
 		return nil, err
 	}
 	command := launch.For(model, recipe, opts)
-	fmt.Fprintf(w, "%s\n  its log: %s\n", command.Line(), log.name)
+	fmt.Fprintf(w, "%s\n  its log: %s\n", log.masked(command.Line()), log.name)
 	began := time.Now()
 	s, err := launch.Start(command, opts, log)
 	if err != nil {
@@ -244,10 +245,34 @@ func healthy(ctx context.Context, client *http.Client, base *url.URL, header htt
 type serverLog struct {
 	name    string
 	file    *os.File
-	secrets *secrets
 	mu      sync.Mutex
-	part    []byte // of a line
+	secrets secrets // its own: the log teaches it more
+	part    []byte  // of a line
 	tail    string
+	written int64
+}
+
+const mostLog = 64 << 20 // bytes of the file
+
+// What in a server's own words may be a secret, whoever set it: values under such names,
+// quoted or behind a flag, and tokens by their form.
+var (
+	quotedValue = regexp.MustCompile(`([A-Za-z_][\w.-]*)['"]?\s*[:=]\s*['"]([^'"]{4,})['"]`)
+	flagValue   = regexp.MustCompile(`--?([A-Za-z][\w-]*)[ =]([^\s'",]{4,})`)
+	tokenForm   = regexp.MustCompile(`\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{12,}|AKIA[A-Z0-9]{16})`)
+)
+
+// masked is a text of the server's as it may be kept.
+func (l *serverLog) masked(text string) string {
+	l.secrets.find(text)
+	for _, form := range []*regexp.Regexp{quotedValue, flagValue} {
+		for _, m := range form.FindAllStringSubmatch(text, -1) {
+			if isSecretName(m[1]) {
+				l.secrets.add(m[2])
+			}
+		}
+	}
+	return spelled(tokenForm.ReplaceAllString(l.secrets.scrub(text), masked))
 }
 
 // openServerLog makes the file beside the run's others, or in a folder for such.
@@ -262,7 +287,8 @@ func openServerLog(o *benchOptions) (*serverLog, error) {
 	if err != nil {
 		return nil, refuse(exitUsage, "the server's log: %v", err)
 	}
-	return &serverLog{name: f.Name(), file: f, secrets: &o.secrets}, nil
+	own := secrets{texts: slices.Clone(o.secrets.texts), forms: slices.Clone(o.secrets.forms)}
+	return &serverLog{name: f.Name(), file: f, secrets: own}, nil
 }
 
 func (l *serverLog) Write(p []byte) (int, error) {
@@ -276,12 +302,19 @@ func (l *serverLog) Write(p []byte) (int, error) {
 	if end == 0 {
 		return len(p), nil
 	}
-	text := l.secrets.scrub(string(l.part[:end]))
+	text := l.masked(string(l.part[:end]))
 	l.part = append([]byte(nil), l.part[end:]...)
 	l.tail += text
 	if n := len(l.tail) - logTail; n > 0 {
 		l.tail = l.tail[n:]
 	}
+	switch before := l.written; {
+	case before >= mostLog:
+		return len(p), nil // its end is still at hand
+	case before+int64(len(text)) >= mostLog:
+		text += fmt.Sprintf("\n(no more of it is kept: it is above %d MB)\n", mostLog>>20)
+	}
+	l.written += int64(len(text))
 	if _, err := io.WriteString(l.file, text); err != nil {
 		return 0, err
 	}
@@ -293,7 +326,7 @@ func (l *serverLog) lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []string
-	for line := range strings.Lines(l.tail + l.secrets.scrub(string(l.part))) {
+	for line := range strings.Lines(l.tail + l.masked(string(l.part))) {
 		if line = plain(strings.TrimSpace(line)); line != "" {
 			out = append(out, line)
 		}

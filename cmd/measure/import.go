@@ -199,12 +199,13 @@ func (im *importing) take(asItWas *row.AsItWas) {
 	var reads []read
 	for _, name := range im.files {
 		sum := sha256.New()
-		f, err := os.Open(name)
+		info, err := os.Stat(name) // before it is opened: a pipe would be waited for
+		if err == nil && !info.Mode().IsRegular() {
+			err = errors.New("not a plain file")
+		}
+		var f *os.File
 		if err == nil {
-			var info fs.FileInfo
-			if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-				err = errors.New("not a plain file")
-			}
+			f, err = os.Open(name)
 		}
 		if err != nil {
 			var path *fs.PathError

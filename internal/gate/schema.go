@@ -22,6 +22,9 @@ func schema(in *Input) Result {
 	if (in.Row.Proof.Source == nil) != (in.Row.Import == nil) {
 		return fail("proof.source names another tool's file if and only if import says what that tool states")
 	}
+	if in.Row.Proof.Source != nil && in.Row.Proof.Evidence != nil {
+		return fail("another tool's row carries evidence of a run of measure, which no import has: a row of ours is none of another tool")
+	}
 	if text := in.records(); text != "" {
 		return fail("evidence that cannot be: " + text)
 	}

@@ -242,3 +242,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Rates that are divided by no time would be held against nothing.
+func TestADurationIsATime(t *testing.T) {
+	for _, d := range []string{"0", "-3.0", "NaN", "Infinity", `"2"`} {
+		text := `{"backend":"sglang","dataset_name":"random","total_throughput":1,"median_ttft_ms":1,"max_concurrency":4,"completed":2,"duration":` + d + `}`
+		if r, err := Parse("x", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "duration is ") {
+			t.Errorf("a duration of %s: %+v, %v", d, r, err)
+		}
+	}
+}

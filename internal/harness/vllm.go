@@ -110,8 +110,12 @@ func (t *taker) serving(v *value, run *Run, streams string) row.Workload {
 			t.state(run, e, m.name, &m, "")
 		}
 	}
-	if d := v.get("duration"); d != nil && d.kind == '0' && d.num > 0 && !math.IsInf(d.num, 0) {
+	switch d := v.get("duration"); {
+	case d.null():
+	case d.kind == '0' && d.num > 0 && !math.IsInf(d.num, 0):
 		run.DurationS = roofline.Decimal(d.text)
+	case t.count(v.get("completed"), "completed") > 0:
+		t.wrong(d, "duration", "a time above 0, in seconds") // its rates would be held against nothing
 	}
 	run.Unsaid = append(run.Unsaid, "prompts.state", "sampling", "warmup")
 	return w

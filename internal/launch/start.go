@@ -24,6 +24,7 @@ type Server struct {
 	PID int
 
 	command   Command
+	mark      string   // in the environment of all that it starts
 	container []string // the command that removes its container; nil of none
 	cmd       *exec.Cmd
 	watch     *exec.Cmd
@@ -36,10 +37,20 @@ type Server struct {
 // however this program ends.
 const watching = `read -r _
 kill -s TERM -- "-$0" 2>/dev/null
+mark=$1
+shift
 [ $# -eq 0 ] || "$@" >/dev/null 2>&1
 n=0
 while [ $n -lt 30 ] && kill -s 0 -- "-$0" 2>/dev/null; do n=$((n + 1)); sleep 1; done
-kill -s KILL -- "-$0" 2>/dev/null`
+kill -s KILL -- "-$0" 2>/dev/null
+for file in $(grep -lF "$mark" /proc/[0-9]*/environ 2>/dev/null); do
+  pid=${file#/proc/}
+  kill -s KILL "${pid%%/*}" 2>/dev/null
+done`
+
+// marker names the variable that everything which a server starts inherits, by which what
+// left its group and its parents is found.
+const marker = "ROWPROOF_LAUNCHED"
 
 // Start runs the command with its output going to log.
 func Start(c Command, o Options, log io.Writer) (*Server, error) {
@@ -53,7 +64,8 @@ func Start(c Command, o Options, log io.Writer) (*Server, error) {
 	}
 	s.cmd = exec.Command(path, c.Argv[1:]...)
 	s.cmd.Args[0] = c.Argv[0]
-	s.cmd.Env = os.Environ()
+	s.mark = fmt.Sprintf("%s=%d-%d", marker, os.Getpid(), time.Now().UnixNano())
+	s.cmd.Env = append(os.Environ(), s.mark)
 	for name, value := range c.Env {
 		s.cmd.Env = append(s.cmd.Env, name+"="+value)
 	}
@@ -65,7 +77,7 @@ func Start(c Command, o Options, log io.Writer) (*Server, error) {
 	}
 	s.PID = s.cmd.Process.Pid
 	group := strconv.Itoa(s.PID)
-	s.watch = exec.Command("/bin/sh", append([]string{"-c", watching, group}, s.container...)...)
+	s.watch = exec.Command("/bin/sh", append([]string{"-c", watching, group, s.mark}, s.container...)...)
 	s.watch.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if s.open, err = s.watch.StdinPipe(); err == nil {
 		err = s.watch.Start()
@@ -89,6 +101,7 @@ func (s *Server) Err() error { return s.err }
 // Stop ends the server, all that it started, and waits until nothing of it is left.
 func (s *Server) Stop() error {
 	all := append([]int{s.PID}, below(s.PID)...) // some may have left the group
+	all = append(all, marked(s.mark)...)         // and some their parents too
 	signal := func(sig syscall.Signal) {
 		_ = syscall.Kill(-s.PID, sig)
 		for _, pid := range all[1:] {
@@ -153,6 +166,18 @@ func processes() []int {
 	var out []int
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// marked are the processes that have an entry in their environment.
+func marked(entry string) []int {
+	var out []int
+	for _, pid := range processes() {
+		env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+		if err == nil && slices.Contains(strings.Split(string(env), "\x00"), entry) {
 			out = append(out, pid)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,11 +64,12 @@ func TestStopLeavesNothing(t *testing.T) {
 	s, err := Start(Command{Argv: []string{"sh", "-c", `echo $$
 sh -c 'trap "" TERM; echo $$; while :; do sleep 1; done' &
 setsid sh -c 'echo $$; while :; do sleep 1; done' &
+(setsid sh -c 'trap "" TERM; echo $$; while :; do sleep 1; done' &) # apart from its parents too
 wait`}}, Options{}, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "three processes", func() bool { return len(log.lines()) == 3 })
+	until(t, "four processes", func() bool { return len(log.lines()) == 4 })
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ wait`}}, Options{}, &log)
 // A server does not outlive the program that started it, however that ends.
 func TestServerEndsWithItsStarter(t *testing.T) {
 	if os.Getenv("ROWPROOF_TEST_STARTER") != "" {
-		s, err := Start(Command{Argv: []string{"sh", "-c", "sleep 600 & wait"}}, Options{}, os.Stderr)
+		s, err := Start(Command{Argv: []string{"sh", "-c", "sleep 600 & setsid sleep 600 & wait"}}, Options{}, os.Stderr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,13 +107,18 @@ func TestServerEndsWithItsStarter(t *testing.T) {
 	if !alive(server) {
 		t.Fatal("the server does not run")
 	}
+	var apart []int // those that left the group
+	until(t, "a process that leaves the group", func() bool {
+		apart = slices.DeleteFunc(below(server), func(pid int) bool { return group(pid) == server })
+		return len(apart) > 0
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
 	until(t, "the end of the server", func() bool {
 		for _, pid := range processes() {
-			if group(pid) == server && alive(pid) {
+			if (group(pid) == server || slices.Contains(apart, pid)) && alive(pid) {
 				return false
 			}
 		}
