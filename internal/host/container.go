@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -88,10 +90,82 @@ func (m *machine) inspect(ctx context.Context, id string) (*container, error) {
 		c := &container{id: said[0].ID, pid: said[0].State.PID, asked: said[0].Config.Image, imageID: said[0].Image}
 		return c, m.inspectImage(ctx, tool, c)
 	}
-	if len(problems) == 0 {
-		return nil, fmt.Errorf("it runs in container %.12s, and there is neither docker nor podman on PATH to ask", id)
+	c, err := m.inspectCRI(ctx, id)
+	switch {
+	case err == nil:
+		return c, nil
+	case !errors.Is(err, exec.ErrNotFound):
+		problems = append(problems, err)
+	case len(problems) == 0:
+		return nil, fmt.Errorf("it runs in container %.12s, and there is none of docker, podman and crictl on PATH to ask", id)
 	}
 	return nil, errors.Join(problems...)
+}
+
+// inspectCRI asks the runtime of a Kubernetes node, which knows an image by its digest.
+func (m *machine) inspectCRI(ctx context.Context, id string) (*container, error) {
+	out, err := m.run(ctx, "", nil, "crictl", "inspect", "--output", "json", id)
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		Status struct {
+			ID    string `json:"id"`
+			Image struct {
+				Image string `json:"image"`
+			} `json:"image"`
+			ImageRef string `json:"imageRef"`
+		} `json:"status"`
+		Info struct {
+			PID int64 `json:"pid"`
+		} `json:"info"`
+	}
+	if err := json.Unmarshal([]byte(out), &said); err != nil || said.Status.ID == "" {
+		return nil, errors.New("crictl inspect answered in an unknown form")
+	}
+	c := &container{id: said.Status.ID, pid: said.Info.PID, asked: said.Status.Image.Image, imageID: said.Status.ImageRef}
+	if _, digest, ok := strings.Cut(c.imageID, "@"); ok && strings.HasPrefix(digest, "sha256:") {
+		c.digests = []string{c.imageID}
+		if containsID(c.asked) || c.asked == "" {
+			c.asked = c.imageID
+		}
+	}
+	return c, nil
+}
+
+// apptainerVariables tell a process that it runs from an image of apptainer, or of
+// singularity, as that was called.
+var apptainerVariables = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
+
+// apptainer is the image that a process was started from by apptainer; ok is false where it
+// was not. The error says why the image is known by no digest.
+func (m *machine) apptainer(p *process) (image string, ok bool, err error) {
+	file := ""
+	for _, name := range apptainerVariables {
+		if file == "" {
+			file = p.env[name]
+		}
+	}
+	if file == "" {
+		return "", false, nil
+	}
+	file = filepath.Base(file)
+	b, err := os.ReadFile(m.file(p, "/.singularity.d/labels.json"))
+	if err != nil {
+		return "", true, fmt.Errorf("it runs from the apptainer image %s, whose labels cannot be read: %w", file, err)
+	}
+	var labels map[string]any
+	if json.Unmarshal(b, &labels) != nil {
+		return "", true, fmt.Errorf("it runs from the apptainer image %s, whose labels are no JSON", file)
+	}
+	from, _ := labels["org.label-schema.usage.singularity.deffile.from"].(string)
+	switch {
+	case from == "":
+		return "", true, fmt.Errorf("it runs from the apptainer image %s, whose labels name no image that it was made from", file)
+	case !strings.Contains(from, "@sha256:"):
+		return "", true, fmt.Errorf("it runs from the apptainer image %s, made from %s without a digest; build it from NAME@sha256:…", file, from)
+	}
+	return from, true, nil
 }
 
 func (m *machine) inspectImage(ctx context.Context, tool string, c *container) error {
@@ -119,6 +193,9 @@ func (m *machine) inspectImage(ctx context.Context, tool string, c *container) e
 func (c *container) image() (string, error) {
 	name := repository(c.asked)
 	var others []string
+	if strings.HasPrefix(name, "localhost/") {
+		return "", fmt.Errorf("image %s has no registry digest: it was built here (its local id is %s)", c.asked, c.imageID)
+	}
 	for _, d := range c.digests {
 		if repository(d) == name {
 			return d, nil

@@ -83,3 +83,74 @@ func TestAPublishedPort(t *testing.T) {
 		t.Errorf("process %+v, image %q, unread %v", ev.Process, rec.Runtime.Image, rec.Unread)
 	}
 }
+
+// Other runtimes know their images in other ways.
+func TestImageOfOtherRuntimes(t *testing.T) {
+	noSMI(t)
+	pod := "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + boxID + ".scope\n"
+	crictl := func(ref, asked string) string {
+		return fmt.Sprintf(`{"status": {"id": %q, "image": {"image": %q}, "imageRef": %q}, "info": {"pid": 800}}`, boxID, asked, ref)
+	}
+	podman := fmt.Sprintf(`[{"Id": %q, "Image": %q, "ImageName": "localhost/sgl:v1", "State": {"Pid": 800}, "Config": {"Image": "localhost/sgl:v1"}}]`, boxID, strings.Repeat("a1", 32))
+	for _, c := range []struct {
+		name, cgroup, tool, container, image string
+		env                                  []string
+		labels                               string
+		kind, want, says                     string
+	}{
+		{"containerd", pod, "crictl", crictl(sgl+"@"+digest("b2"), sgl+":v1"), "", nil, "", "image", sgl + "@" + digest("b2"), ""},
+		{"containerd by id", pod, "crictl", crictl(sgl+"@"+digest("b2"), digest("a1")), "", nil, "", "image", sgl + "@" + digest("b2"), ""},
+		{"containerd, built there", pod, "crictl", crictl(digest("a1"), sgl+":v1"), "", nil, "", "image", "", "has no registry digest"},
+		{"containerd without its tool", pod, "", "", "", nil, "", "", "", "none of docker, podman and crictl on PATH"},
+		{"podman, built here", "0::/machine.slice/libpod-" + boxID + ".scope\n", "podman", podman,
+			`[{"RepoDigests": ["localhost/sgl@` + digest("d4") + `"]}]`, nil, "", "image", "", "it was built here"},
+		{"apptainer", "0::/user.slice\n", "", "", "", []string{"APPTAINER_CONTAINER=/home/me/vllm.sif"},
+			`{"org.label-schema.usage.singularity.deffile.from": "` + sgl + "@" + digest("b2") + `"}`, "image", sgl + "@" + digest("b2"), ""},
+		{"singularity, of a tag", "0::/user.slice\n", "", "", "", []string{"SINGULARITY_CONTAINER=/home/me/vllm.sif"},
+			`{"org.label-schema.usage.singularity.deffile.from": "` + sgl + `:v1"}`, "image", "", "image vllm.sif, made from " + sgl + ":v1 without a digest"},
+		{"no runtime that we know", "0::/user.slice\n", "", "", "", nil, "", "", "", "its control group names no container"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := vllmRoot(t)
+			r.link("proc/800/ns/mnt", "mnt:[2]")
+			r.link("proc/self/ns/mnt", "mnt:[1]")
+			r.write("proc/800/cgroup", c.cgroup)
+			r.write("proc/800/environ", strings.Join(c.env, "\x00"))
+			if c.labels != "" {
+				r.write("proc/800/root/.singularity.d/labels.json", c.labels)
+			}
+			m := r.machine()
+			m.run = func(_ context.Context, _ string, _ []string, tool string, args ...string) (string, error) {
+				switch {
+				case tool != c.tool:
+					return "", &toolError{tool, exec.ErrNotFound, ""}
+				case args[0] == "image":
+					return c.image, nil
+				}
+				return c.container, nil
+			}
+			rec, _ := m.receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+			if rec.Runtime.Image != c.want || c.kind != "" && rec.Runtime.Kind != c.kind {
+				t.Errorf("runtime %s %q, want %s %q", rec.Runtime.Kind, rec.Runtime.Image, c.kind, c.want)
+			}
+			if said := rec.Unread["runtime.image"]; !strings.Contains(said, c.says) || (c.says == "") != (said == "") {
+				t.Errorf("unread %q, want %q", said, c.says)
+			}
+		})
+	}
+}
+
+// In the server's own pod or container nothing tells its image: the receipt says who does.
+func TestInTheServersOwnContainer(t *testing.T) {
+	noSMI(t)
+	pod := vllmRoot(t)
+	pod.write("proc/800/environ", "PYTHONPATH=/opt/extra\x00KUBERNETES_SERVICE_HOST=10.0.0.1\x00")
+	box := vllmRoot(t)
+	box.write(".dockerenv", "")
+	for says, r := range map[string]*fakeRoot{"kubectl get pod": pod, "docker or podman on its host": box} {
+		rec, _ := vllmMachine(t, r).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+		if !strings.Contains(rec.Unread["runtime.image"], says) || rec.Runtime.Image != "" {
+			t.Errorf("image %q, unread %q, want %q", rec.Runtime.Image, rec.Unread["runtime.image"], says)
+		}
+	}
+}

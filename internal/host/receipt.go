@@ -78,6 +78,7 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		unread["weights.source"] = "the embedded engine has no weights"
 		delete(unread, "weights.revision")
 		delete(unread, "weights.config_sha256")
+		delete(unread, "runtime.libraries") // nor does it use a device
 	}
 
 	if tool, err := m.findTool(); err != nil {
@@ -121,6 +122,18 @@ func (m *machine) server(ctx context.Context, ref ServerRef, unread map[string]s
 	return m.process(pid, unread)
 }
 
+// boxed says why the image of a server is not known that runs in the container in which we
+// run too; "" where neither is in one.
+func (m *machine) boxed(p *process) string {
+	switch {
+	case p.env["KUBERNETES_SERVICE_HOST"] != "":
+		return "we run in the server's own pod, which does not know its image; kubectl get pod NAME -o jsonpath='{.status.containerStatuses[*].imageID}' does"
+	case m.has(".dockerenv") || m.has("run/.containerenv"):
+		return "we run in the server's own container, which does not know its image; docker or podman on its host do"
+	}
+	return ""
+}
+
 // runtime says what a process runs from.
 func (m *machine) runtime(ctx context.Context, p *process, r *reading) row.RuntimeReceipt {
 	out := row.RuntimeReceipt{Kind: "packages"}
@@ -135,7 +148,12 @@ func (m *machine) runtime(ctx context.Context, p *process, r *reading) row.Runti
 		}
 	}
 	out.Libraries = m.libraries(p, r.unread)
-	if p.inside {
+	if image, ok, err := m.apptainer(p); ok {
+		out.Kind, out.Image = "image", image
+		if err != nil {
+			r.unread["runtime.image"] = err.Error()
+		}
+	} else if p.inside {
 		c, err := m.containerOf(ctx, p.pid)
 		switch {
 		case err != nil:
@@ -149,6 +167,8 @@ func (m *machine) runtime(ctx context.Context, p *process, r *reading) row.Runti
 				r.unread["runtime.image"] = err.Error()
 			}
 		}
+	} else if why := m.boxed(p); why != "" {
+		r.unread["runtime.image"] = why
 	}
 	if out.Kind == "unknown" {
 		r.unread["runtime.kind"] = r.unread["runtime.packages"]
