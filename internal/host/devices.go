@@ -311,6 +311,36 @@ func (s *smi) sample(ctx context.Context) ([]row.DeviceSample, error) {
 	return out, err
 }
 
+// modes reads what of a device is set once: whether its driver stays loaded, whether its
+// memory is checked for errors, and whether it is divided.
+func (s *smi) modes(ctx context.Context, devices []row.Device, r *reading) {
+	const names = "persistence_mode,ecc.mode.current,mig.mode.current"
+	raw, err := s.m.run(ctx, "", nil, s.program, "--query-gpu=index,"+names, "--format=csv,noheader")
+	if err != nil {
+		r.unread["devices[].modes"] = err.Error()
+		return
+	}
+	r.raw(row.Before, "nvidia-smi --query-gpu="+names, raw)
+	for line := range strings.Lines(raw) {
+		f := strings.Split(strings.TrimSpace(line), ", ")
+		for i := range devices {
+			d := &devices[i]
+			if len(f) != 4 || f[0] != strconv.FormatInt(d.Index, 10) {
+				continue
+			}
+			d.Persisted, d.ECC = textCell(f[1]), textCell(f[2])
+			if f[3] == "Enabled" {
+				d.Partition = "MIG Enabled"
+			}
+			for k, field := range []string{"persistence", "ecc", "partition"} {
+				if !reported(f[k+1]) {
+					r.unread[fmt.Sprintf("devices[%d].%s", d.Index, field)] = "the driver does not report it (" + f[k+1] + ")"
+				}
+			}
+		}
+	}
+}
+
 // links keeps what the tool says of how the devices are joined.
 func (s *smi) links(ctx context.Context, r *reading) {
 	raw, err := s.m.run(ctx, "", nil, s.program, "topo", "-m")

@@ -87,6 +87,9 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		unread["devices"] = "the server is not on this host, so this host's devices are not its devices"
 	} else if devices := tool.devices(ctx, p, zero, row.Before, r); devices != nil {
 		rec.Devices = devices
+		if s, ok := tool.(*smi); ok {
+			s.modes(ctx, devices, r)
+		}
 		if len(devices) > 1 {
 			tool.links(ctx, r)
 		}

@@ -111,7 +111,7 @@ func TestReceiptOfAProcess(t *testing.T) {
 				"PYTHONPATH": "/opt/extra", "HF_HOME": "/hub"},
 		},
 		Weights: row.WeightsReceipt{Source: "random", ConfigSHA256: "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356"},
-		Devices: []row.Device{{Index: 0, Name: "NVIDIA H200", UUID: "GPU-00000000-0000-4000-8000-000000000001", MemoryBytes: &memory, Driver: "580.159.04", Used: true, Processes: []string{"VLLM::EngineCore"}}},
+		Devices: []row.Device{{Index: 0, Name: "NVIDIA H200", UUID: "GPU-00000000-0000-4000-8000-000000000001", MemoryBytes: &memory, Driver: "580.159.04", Used: true, ECC: "Enabled", Persisted: "Enabled", Processes: []string{"VLLM::EngineCore"}}},
 		Host: row.Host{Kernel: "6.12.0-test", CPU: "Test CPU @ 2 GHz", Cores: 2, MemoryBytes: &system, NUMABalancing: &zero,
 			Governor: "performance", HugePages: "madvise", SwapUsedBytes: &swapped, OpenFiles: "65535", LockedBytes: "unlimited"},
 		Runtime: row.RuntimeReceipt{Kind: "packages", Packages: map[string]string{"vllm": "0.26.0", "torch": "2.11.0"}, Libraries: map[string]string{"libcudart": "12.8.90"}},
@@ -327,6 +327,7 @@ func TestMemoryNotReported(t *testing.T) {
 		"devices[0].memory_bytes":  "does not report it",
 		"devices[0].power_limit_w": "does not report it",
 		"devices[].used":           "no process of the server's tree",
+		"devices[0].ecc":           "does not report it ([N/A])",
 	} {
 		if !strings.Contains(rec.Unread[field], says) {
 			t.Errorf("%s: %q, want %q", field, rec.Unread[field], says)
@@ -366,6 +367,17 @@ func TestContainersHideProcesses(t *testing.T) {
 	_, ev = vllmMachine(t, vllmRoot(t)).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
 	if ev.Unread["apps"] != "" {
 		t.Errorf("an idle device without processes is believed, not %q", ev.Unread["apps"])
+	}
+}
+
+// A device that is divided shares its clocks and its power with other slices.
+func TestADividedDevice(t *testing.T) {
+	d := loadDevices(t, "testdata/h200.json")
+	d.GPUs[0]["mig.mode.current"] = "Enabled"
+	useSMI(t, d)
+	rec, _ := vllmMachine(t, vllmRoot(t)).receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000")})
+	if rec.Devices[0].Partition != "MIG Enabled" {
+		t.Errorf("device %s", asJSON(t, rec.Devices[0]))
 	}
 }
 
