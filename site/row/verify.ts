@@ -124,7 +124,7 @@ function compare(row: Row): { says: (Node | string)[]; parts: Node[] } {
   if (row.problems.length > 0) parts.push(make("ul", { className: "bad" }, ...row.problems.map((p) => make("li", {}, p))));
   parts.push(
     table("Hashes", ["Hash", "Stated", "Computed here", "Equal?"], worst(hashes).map((h) => [head(h.name), code(h.stated), code(h.found), cell(h.equal ? "yes" : "no", !h.equal)])),
-    table("Gates", ["Gate", "Here", "On the page", "Why"], worst(answers).map((g) => [head(g.gate), cell(g.answer, g.blocks), cell(g.page, !g.equal), cell(g.mend ? `${g.reason} ${g.mend}` : g.reason)])),
+    table("Gates", ["Gate", "Here", "On the page", "Why"], worst(answers).map((g) => [head(g.gate), cell(g.answer, g.blocks), cell(g.page, !g.equal), cell(g.mend ? `${g.reason}; ${g.mend}` : g.reason)])),
     table("Figures", ["Figure", "On the page", "In the report", "Computed here", "Equal?"], worst(lines).map((f) => [head(f.name), cell(f.page === undefined ? "not shown" : f.page || "—", !f.equal), cell(f.stated || "—"), cell(f.found || "—"), cell(f.equal ? "yes" : "no", !f.equal)])),
   );
   return { says, parts };
