@@ -354,6 +354,12 @@ func receiptFacts(m *measured) []fact {
 	}
 	add("Arguments from", r.Engine.ArgumentsFrom, "engine.arguments")
 	add("Weights", strings.TrimSpace(r.Weights.Source+" "+r.Weights.Revision), "weights.source")
+	if sum := r.Weights.HeadersSHA256; sum != "" || r.Unread["weights.headers_sha256"] != "" {
+		if sum != "" {
+			sum = "sha256 " + sum + " of " + format.Plural(int(r.Weights.Files), "file", "files")
+		}
+		add("Headers of the weights", sum, "weights.headers_sha256")
+	}
 	if len(r.Devices) == 0 {
 		add("Devices", "", "devices")
 	}
@@ -365,6 +371,12 @@ func receiptFacts(m *measured) []fact {
 		}
 		if d.Driver != "" {
 			parts = append(parts, "driver "+d.Driver)
+		}
+		if d.Partition != "" {
+			parts = append(parts, d.Partition)
+		}
+		if d.ECC == "Disabled" {
+			parts = append(parts, "ECC off")
 		}
 		if !d.Used {
 			parts = append(parts, "not used by the server")
@@ -378,6 +390,11 @@ func receiptFacts(m *measured) []fact {
 	} else {
 		add("Packages", "", "runtime.packages")
 	}
+	if len(r.Runtime.Libraries) > 0 {
+		f := packagesFact(r.Runtime.Libraries)
+		f.Name = "Libraries"
+		facts = append(facts, f)
+	}
 	add("Kernel", r.Host.Kernel, "host.kernel")
 	cpu := r.Host.CPU
 	if r.Host.Cores > 0 && cpu != "" {
@@ -389,6 +406,21 @@ func receiptFacts(m *measured) []fact {
 		numa = format.Count(*r.Host.NUMABalancing)
 	}
 	add("NUMA balancing", numa, "host.numa_balancing")
+	swapped := ""
+	if r.Host.SwapUsedBytes != nil {
+		swapped = format.Bytes(float64(*r.Host.SwapUsedBytes)) + " in use"
+	}
+	// Reports from before these were read say nothing of them, nor why.
+	for _, f := range []struct{ name, value, field string }{
+		{"CPU governor", r.Host.Governor, "host.governor"},
+		{"Transparent huge pages", r.Host.HugePages, "host.huge_pages"},
+		{"Swap", swapped, "host.swap_used_bytes"},
+		{"Open files allowed", r.Host.OpenFiles, "host.open_files"},
+	} {
+		if f.value != "" || r.Unread[f.field] != "" {
+			add(f.name, f.value, f.field)
+		}
+	}
 	add("Tool", strings.TrimSpace("measure "+m.Report.Tool.Version+" "+m.Report.Tool.Revision), "tool")
 	return facts
 }
