@@ -1,6 +1,6 @@
 // Package host reads what a machine says of itself and of one model server that runs
-// on it: devices and their driver, kernel and CPU, the server's process with its
-// command line, environment and packages. Receipt reads it once, before the first row;
+// on it: devices and their driver by nvidia-smi, amd-smi or rocm-smi, kernel and CPU, the
+// server's process with its command line, environment and packages, its image and weights. Receipt reads it once, before the first row;
 // a Sampler reads devices and the server's metrics before, during and after a row.
 //
 // Nothing here is guessed. A reading that could not be taken is left empty and its
