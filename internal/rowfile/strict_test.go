@@ -48,7 +48,7 @@ func TestEveryProblemIsTold(t *testing.T) {
 	all := strings.Join(problems, "\n")
 	for _, want := range []string{
 		"receipt.host.cores: expected a whole number in plain digits, found 16.5",
-		`receipt.host: unknown field "kernal"; there are: cores, cpu, kernel,`,
+		`receipt.host: unknown field "kernal"; there are: cores, cpu, governor, huge_pages, kernel,`,
 		"client.stamps: expected a string, found a number",
 		`rows[0].workload.protocol: expected passes or sustained, found "both"`,
 		"rows[0].status: expected a string, found null",
