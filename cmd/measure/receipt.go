@@ -98,9 +98,9 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 	if len(said.Models) == 1 {
 		ref.Model = oneLine(said.Models[0].ID)
 	}
+	zero, began := loadgen.Now(), time.Now()
 	f := takeReceipt(ctx, ref, args, watch)
-	zero := loadgen.Now()
-	f.Evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
+	f.Evidence.Zero = began.UTC().Format(time.RFC3339Nano) // the times of its readings count from their beginning
 	if m, err := host.Metrics(ctx, ref, zero); err == nil {
 		f.Evidence.Metrics = append(f.Evidence.Metrics, m)
 	}

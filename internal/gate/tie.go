@@ -54,7 +54,60 @@ func (in *Input) tied() (r Result, ok bool) {
 		return fail("the receipt is of another server, or of one that was started again: its counters rose by "+itoa(*last-*first)+" tokens while the row's requests brought "+itoa(tokens),
 			Compared{"generated tokens by the watched counters", itoa(*last - *first), "at least " + itoa(tokens)}), false
 	}
+	if text := in.twoServers(); text != "" {
+		return fail("the receipt is of another server: "+text, Compared{"generated tokens by the watched counters", itoa(*last - *first), itoa(tokens)}), false
+	}
 	return Result{}, true
+}
+
+// twoServers says by which reading the counters that a receipt's watch read are not those of
+// the server that the row measured, or "": they are as far on as the client's own readings
+// of them, and rise by no more than the row's requests explain. A busier server's would rise
+// by enough too.
+func (in *Input) twoServers() string {
+	type reading struct{ at, tokens int64 }
+	of := func(samples []row.MetricSample) (out []reading) {
+		for i := range samples {
+			if n := samples[i].Totals().Generated; n != nil {
+				out = append(out, reading{samples[i].At, *n})
+			}
+		}
+		return out
+	}
+	watched := of(in.Evidence.Watched)
+	for _, c := range of(in.Evidence.Metrics) {
+		for _, w := range watched {
+			if w.at <= c.at-row.ClocksApart && w.tokens > c.tokens || w.at >= c.at+row.ClocksApart && w.tokens < c.tokens {
+				return "its counter of generated tokens stood at " + itoa(w.tokens) + " at " + number(float64(w.at)/1e6) + " s of the row, and the client read " + itoa(c.tokens) + " at " + number(float64(c.at)/1e6) + " s"
+			}
+		}
+	}
+	var most int64
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		n := s.ChunkTokens()
+		if s.OSL != nil {
+			n = max(n, *s.OSL)
+		}
+		if !s.OK() || s.Cut() {
+			n = max(n, askedOSL(s, &in.Row.Workload))
+		}
+		most += n
+	}
+	var first, last *reading // within the row, however the two clocks differ
+	for i := range watched {
+		if w := &watched[i]; w.at >= row.ClocksApart && w.at <= row.Lasted(in.Samples)-row.ClocksApart {
+			if first == nil {
+				first = w
+			}
+			last = w
+		}
+	}
+	slack := counterSlack + 2*int64(len(in.Samples)) + int64(float64(counterShare*float64(most)))
+	if first != nil && last.tokens-first.tokens > most+slack {
+		return "its counter rose by " + itoa(last.tokens-first.tokens) + " generated tokens within the row, whose requests hold at most " + itoa(most)
+	}
+	return ""
 }
 
 const unixEpoch = "1970-01-01T00:00:00Z"
