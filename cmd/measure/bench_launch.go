@@ -79,7 +79,7 @@ type launched struct {
 func (l *launched) stop() error {
 	l.once.Do(func() {
 		l.err = l.Stop()
-		l.log.file.Close()
+		l.log.close()
 	})
 	return l.err
 }
@@ -155,7 +155,7 @@ func (o *benchOptions) launchOptions(model string, r *row.Recipe) (launch.Option
 		}
 		opts.Means = launch.Containers[i]
 	}
-	opts.Name = fmt.Sprintf("rowproof-%d", o.launch.port)
+	opts.Name = fmt.Sprintf("rowproof-%d-%d", o.launch.port, os.Getpid()) // no other run's, which would be removed with ours
 	opts.Cache = hubCache()
 	if r.Weights.Repository == launch.Random && isDir(model) {
 		if dir, err := os.Getwd(); err == nil {
@@ -319,6 +319,17 @@ func (l *serverLog) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// close writes what is left of the last line, too.
+func (l *serverLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.written < mostLog {
+		_, _ = io.WriteString(l.file, l.masked(string(l.part)))
+	}
+	l.part = nil
+	l.file.Close()
 }
 
 // lines of the end of the log that hold anything.
