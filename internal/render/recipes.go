@@ -132,7 +132,7 @@ func (s *site) recipesOf(w *world, model string) []*recipeOf {
 		r.rows = append(r.rows, m)
 	}
 	return slices.SortedFunc(maps.Values(byKey), func(a, b *recipeOf) int {
-		return cmp.Or(cmp.Compare(min(len(b.rows), 1), min(len(a.rows), 1)), cmp.Compare(a.key.String(), b.key.String()))
+		return cmp.Or(cmp.Compare(min(len(b.rows), 1), min(len(a.rows), 1)), cmp.Compare(a.key.Target, b.key.Target), cmp.Compare(a.key.String(), b.key.String()))
 	})
 }
 
@@ -171,21 +171,25 @@ type coverageCell struct {
 type bestFigure struct{ Figure, Unit, Load, Address, Sign string }
 
 type recipeView struct {
-	ID       string
-	Title    string
-	Measured bool
-	Gap      string // of one that is not measured, "" where it is none
-	Sign     string
-	Verdict  sentence
-	Commands []command
-	Facts    []fact
-	Gauges   []gaugeView
-	Links    []string
-	Tables   []rowTable
-	Besides  []besideView
-	History  *historyView
-	Receipts []fact
-	Notes    []string
+	ID         string
+	Title      string
+	Measured   bool
+	Gap        string // of one that is not measured, "" where it is none
+	Sign       string
+	Verdict    sentence
+	Beside     []fact // accuracy, and known troubles
+	Ceiling    string // what hardware allows of one user
+	Calculator string
+	Before     []pointer
+	Forms      []runForm
+	Facts      []fact
+	Gauges     []gaugeView
+	Links      []string
+	Tables     []rowTable
+	Besides    []besideView
+	History    *historyView
+	Receipts   []fact
+	Notes      []string
 }
 
 // rowTable is a recipe's rows of one shape.
@@ -384,19 +388,21 @@ func (s *site) recipe(w *world, r *recipeOf) recipeView {
 	}
 	if r.recipe != nil {
 		v.Facts = recipeFacts(r.recipe)
-		v.Commands = append(v.Commands, launchCommands(r.key, r.recipe, w.catalog.Models[r.key.Model])...)
 		if r.recipe.Notes != "" {
 			v.Notes = append(v.Notes, r.recipe.Notes)
-		}
-		if r.recipe.Weights.Repository == "random" {
-			v.Notes = append(v.Notes, randomWeights)
 		}
 	}
 	if older := slices.DeleteFunc(slices.Clone(r.rows), func(m *measured) bool { return !s.olderRecipe(m) }); len(older) > 0 {
 		v.Notes = append(v.Notes, fmt.Sprintf("Older recipe: %s measured before the recipe was last changed; each row's page has the recipe as it was.", wasWere(len(older))))
 	}
 	live := slices.DeleteFunc(slices.Clone(r.rows), func(m *measured) bool { return m.Withdrawn != nil })
-	v.Commands = append(v.Commands, command{"Measure it yourself, against the server as measured", benchCommand(r.key, live)})
+	if r.recipe != nil {
+		model := w.catalog.Models[r.key.Model]
+		v.Forms = runForms(r.key, r.recipe, model, live)
+		v.Before = beforeLaunch(r.recipe, v.Forms)
+		v.Beside = append([]fact{accuracy(r.recipe)}, troubles(r.rows)...)
+		v.Ceiling, v.Calculator = ceilingOf(r.key, r.recipe, model, target)
+	}
 	v.Measured = len(r.rows) > 0
 	if i := gapOf(w, r.key); !v.Measured && i >= 0 {
 		v.Gap = gapName(w.gaps[i])
@@ -530,23 +536,6 @@ func recipeFacts(r *row.Recipe) []fact {
 // port that the written commands use.
 const port = 8000
 
-// launchCommands start the server: the container, or the packages and then the server.
-// A recipe with random weights has two: one that serves, and the one that was measured.
-func launchCommands(k recipeKey, r *row.Recipe, m *roofline.Model) []command {
-	engine := engineName(r.Engine.Name) + " " + r.Engine.Version
-	var out []command
-	if c, ok := install(r); ok {
-		out = append(out, c)
-	}
-	if r.Weights.Repository != "random" {
-		return append(out, command{"Launch · " + engine, launched(k.Model, r, "", r.Flags)})
-	}
-	if m != nil && len(m.Repositories) > 0 {
-		out = append(out, command{"To serve · " + engine + " · the published weights; not what was measured", launched(k.Model, r, m.Repositories[0], loading(r.Flags))})
-	}
-	return append(out, command{"As measured: random weights, which serve nonsense · " + engine + " · " + k.Model + " is a folder with the model's configuration and tokenizer", launched(k.Model, r, "", r.Flags)})
-}
-
 // loading leaves out the flags that make an engine invent its weights.
 func loading(flags []string) []string {
 	var out []string
@@ -566,27 +555,27 @@ func loading(flags []string) []string {
 func launched(model string, r *row.Recipe, weights string, flags []string) string {
 	o := launch.Options{Means: launch.Process, Port: port, Weights: weights, Flags: flags}
 	if r.Runtime.Image != "" {
-		o.Means, o.Cache = launch.Docker, "/data/hf-cache"
+		o.Means, o.Cache = launch.Docker, hubFolder
 	}
 	c := launch.For(model, r, o)
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		env = append(env, name+"="+launch.Quote(c.Env[name]))
 	}
-	return strings.Join(append(env, wrapped(c.Argv, 62)), " \\\n")
+	return strings.Join(append(env, wrapped(c.Argv, wideCommand)), " \\\n")
 }
 
 // install is the command that brings what a recipe pins; ok is false where it pins nothing.
 func install(r *row.Recipe) (c command, ok bool) {
 	switch {
 	case r.Runtime.Image != "":
-		return command{"Fetch the pinned image", wrapped([]string{"docker", "pull", r.Runtime.Image}, 36)}, true
+		return command{"Fetch the pinned image", wrapped([]string{"docker", "pull", r.Runtime.Image}, narrowCommand)}, true
 	case len(r.Runtime.Packages) > 0:
 		pip := []string{"pip", "install"}
 		for _, p := range slices.Sorted(maps.Keys(r.Runtime.Packages)) {
 			pip = append(pip, p+"=="+r.Runtime.Packages[p])
 		}
-		return command{"Install the pinned packages", wrapped(pip, 36)}, true
+		return command{"Install the pinned packages", wrapped(pip, narrowCommand)}, true
 	}
 	return command{}, false
 }
@@ -632,33 +621,6 @@ func oneCommand(words []string) []string {
 		}
 	}
 	return out
-}
-
-// benchCommand measures the recipe: the shapes and loads of its rows that rank or were
-// measured in passes of the same, else the default.
-func benchCommand(k recipeKey, rows []*measured) string {
-	var shapes, loads []string
-	for _, m := range rows {
-		if kindOf(&m.Workload).key != "" {
-			continue
-		}
-		if sh := m.shape().String(); !slices.Contains(shapes, sh) {
-			shapes = append(shapes, sh)
-		}
-		if c := m.concurrency(); c > 0 && !slices.Contains(loads, strconv.FormatInt(c, 10)) {
-			loads = append(loads, strconv.FormatInt(c, 10))
-		}
-	}
-	slices.SortFunc(loads, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	if len(shapes) == 0 {
-		shapes = []string{"1024:256"}
-	}
-	if len(loads) == 0 {
-		loads = []string{"1", "4", "16", "64"}
-	}
-	return wrapped([]string{"measure", "bench", k.Model, "--recipe", k.String(), "--base-url", "http://127.0.0.1:" + strconv.Itoa(port),
-		"--cells", strings.Join(shapes, ","), "--concurrency", strings.Join(loads, ","), "--num-prompts", "auto", "--repeats", "3",
-		"--output", strings.ReplaceAll(k.String(), "/", "-")}, 62)
 }
 
 // rowTables are a recipe's rows, a table a shape and kind of load: loads of two kinds
