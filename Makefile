@@ -8,7 +8,7 @@ OUT ?= public
 GOFLAGS_STATIC := CGO_ENABLED=0
 LDFLAGS := -s -w
 
-.PHONY: all site measure gen wasm node dist lint test test-full bench bench-client clean
+.PHONY: all site measure gen wasm node dist lint test test-full lighthouse bench bench-client clean
 
 # On a terminal the site is built and served; elsewhere it is built and its folder printed.
 all: measure gen wasm node
@@ -62,15 +62,28 @@ test:
 	@$(MAKE) --no-print-directory lint
 	go test ./...
 
-# Slower: the race detector over everything, clients and servers killed at many moments,
-# then each parser fuzzed for a while.
-test-full: test
+# Slower: Lighthouse, the race detector over everything, clients and servers killed at many
+# moments, then each parser fuzzed for a while.
+test-full: test lighthouse
 	go test -race ./...
 	go test -count=1 -run '^TestKilled' ./cmd/measure -kills 50
 	go test -count=1 -run '^TestFullChecksRows' ./wasm -every
 	@for p in $$(go list ./internal/...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$p || exit 1; done; \
 	done
+
+# Scores of the kinds of page that readers open first, from a site under a sub-path, served
+# as GitHub Pages does. Lighthouse has a folder and a lock file of its own: 180 MB that
+# nothing else needs.
+LIGHTHOUSE := .ci/lighthouse/node_modules/.package-lock.json
+
+lighthouse: measure gen wasm node $(LIGHTHOUSE)
+	bin/gen --out .cache/lighthouse --base /rowproof/
+	CHROME_PATH=$$(command -v chromium || command -v chromium-browser || command -v google-chrome) node .ci/lighthouse/check.mjs .cache/lighthouse /rowproof/
+
+$(LIGHTHOUSE): .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
+	npm ci --prefix .ci/lighthouse --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # This client beside its peers, against one truth server. Peers are installed into
 # .cache/clients, and each run is appended to .cache/clients/results.jsonl. PEERS, LEVELS
