@@ -172,21 +172,26 @@ func TestLeanChoosesAsNative(t *testing.T) {
 		var candidates []tradeoff.Candidate
 		var asked []tradeoff.Limit
 		for range 1 + random.IntN(12) {
-			r := make([]float64, 9)
+			r := make([]float64, 17)
 			for i := range r {
-				r[i] = value([]float64{200, 20, 1000}[i/4])
+				r[i] = value([]float64{200, 20, 20, 5000, 1000}[i/4])
 			}
 			rows = append(rows, r...)
 			candidates = append(candidates, tradeoff.Candidate{
 				Figures: &row.Figures{
 					TTFT: &row.Dist{P50: known(r[0]), P90: known(r[1]), P95: known(r[2]), P99: known(r[3])},
 					ITL:  &row.Dist{P50: known(r[4]), P90: known(r[5]), P95: known(r[6]), P99: known(r[7])},
+					TPOT: &row.Dist{P50: known(r[8]), P90: known(r[9]), P95: known(r[10]), P99: known(r[11])},
+					E2E:  &row.Dist{P50: known(r[12]), P90: known(r[13]), P95: known(r[14]), P99: known(r[15])},
 				},
-				Rank: known(r[8]),
+				Rank: known(r[16]),
 			})
 		}
-		for i, name := range []string{"ttft_ms", "itl_ms"} {
-			l := tradeoff.Limit{Figure: name, Permille: []int{500, 900, 950, 990}[random.IntN(4)], Max: []float64{200, 20}[i] * random.Float64()}
+		for i, name := range []string{"ttft_ms", "itl_ms", "tpot_ms", "e2e_ms"} {
+			if random.IntN(2) == 0 {
+				continue
+			}
+			l := tradeoff.Limit{Figure: name, Permille: []int{500, 900, 950, 990}[random.IntN(4)], Max: []float64{200, 20, 20, 5000}[i] * random.Float64()}
 			limits = append(limits, float64(i), float64(l.Permille), l.Max)
 			asked = append(asked, l)
 		}
@@ -211,9 +216,78 @@ func TestLeanChoosesAsNative(t *testing.T) {
 				met = 1
 			}
 			if want := []float64{found, float64(h.Permille), met}; !slices.EqualFunc(got[3*i:3*i+3], want, sameBits) {
-				t.Fatalf("row %v, limit %v: lean %v, native %v", rows[:9], asked[i], got[3*i:3*i+3], want)
+				t.Fatalf("row %v, limit %v: lean %v, native %v", rows[:17], asked[i], got[3*i:3*i+3], want)
 			}
 		}
+	}
+}
+
+// Ladders, fronts and costs are in the page what they are natively, bit for bit.
+func TestLeanComparesAsNative(t *testing.T) {
+	m := start(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 3))
+	crossed := 0
+	for range 300 {
+		ladder := func() (packed []float64, rungs []tradeoff.Rung) {
+			for _, load := range []float64{1, 2, 4, 8, 16, 32} {
+				if random.IntN(6) == 0 {
+					continue
+				}
+				v, spread := 1+random.Float64(), random.Float64()/5
+				if random.IntN(20) == 0 {
+					v = 0
+				}
+				r := tradeoff.Rung{Load: load, Value: v, Lo: v * (1 - spread), Hi: v * (1 + spread)}
+				rungs = append(rungs, r)
+				packed = append(packed, r.Load, r.Value, r.Lo, r.Hi)
+			}
+			return packed, rungs
+		}
+		a, first := ladder()
+		b, second := ladder()
+		pairs, crossings := tradeoff.Against(first, second), tradeoff.Crossings(first, second)
+		crossed += len(crossings)
+		truth := map[bool]float64{true: 1}
+		want := []float64{float64(len(pairs)), float64(len(crossings))}
+		for _, p := range pairs {
+			want = append(want, p.Load, p.Ratio, p.Lo, p.Hi, truth[p.Apart()])
+		}
+		for _, c := range crossings {
+			want = append(want, c.At, c.Lo, c.Hi, truth[c.Before])
+		}
+		got := m.answered(m.call("against", m.put(a), uint64(len(first)), m.put(b), uint64(len(second)), m.answer))
+		if !slices.EqualFunc(got, want, sameBits) {
+			t.Fatalf("%v against %v: lean %v, native %v", second, first, got, want)
+		}
+
+		var points []tradeoff.Point
+		var at []float64
+		for range 1 + random.IntN(20) {
+			p := tradeoff.Point{X: float64(random.IntN(6)), Y: float64(random.IntN(6))}
+			points = append(points, p)
+			at = append(at, p.X, p.Y)
+		}
+		want = want[:0]
+		for _, on := range tradeoff.Front(points) {
+			want = append(want, truth[on])
+		}
+		if got := m.answered(m.call("front", m.put(at), uint64(len(points)), m.answer)); !slices.Equal(got, want) {
+			t.Fatalf("front of %v: lean %v, native %v", points, got, want)
+		}
+
+		price, output := random.Float64()*10, random.Float64()*1000
+		total := output * (1 + random.Float64())
+		c := tradeoff.CostOf(price, output, total)
+		// The stack slot that a call with floats returns in has more bits than the uint32.
+		got = m.answered(uint64(uint32(m.call("cost", math.Float64bits(price), math.Float64bits(output), math.Float64bits(total), m.answer))))
+		if !slices.EqualFunc(got, []float64{c.Input, c.Output, c.Blended}, sameBits) {
+			t.Fatalf("%v an hour at %v of %v tok/s: lean %v, native %v", price, output, total, got, c)
+		}
+	}
+	if crossed == 0 {
+		t.Error("no two ladders crossed: nothing was compared")
 	}
 }
 

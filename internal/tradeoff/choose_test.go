@@ -80,6 +80,66 @@ func TestCrossoverWidens(t *testing.T) {
 	}
 }
 
+// Lines that meet at a measured load cross there, from whichever side they are seen.
+func TestCrossoverAtAMeasuredLoad(t *testing.T) {
+	a, b := rungs(0.01, 100, 100, 100), rungs(0.01, 50, 100, 200)
+	for name, pair := range map[string][2][]Rung{"one": {a, b}, "other": {b, a}} {
+		c, ok := Crossover(pair[0], pair[1])
+		if !ok || math.Abs(c.At-2) > 1e-9 || !(c.Lo < 2 && 2 < c.Hi) || c.Before != (name == "one") {
+			t.Errorf("seen from the %s: %+v, %v", name, c, ok)
+		}
+	}
+}
+
+// One that leads, loses and leads again crosses twice; what is not shown does not count.
+func TestCrossings(t *testing.T) {
+	// b/a is ½, 2, ½, each 4 loads apart: equal where the line is half way up, at 2 and 8.
+	a := []Rung{{1, 100, 99, 101}, {4, 100, 99, 101}, {16, 100, 99, 101}}
+	b := []Rung{{1, 50, 49, 51}, {4, 200, 199, 201}, {16, 50, 49, 51}}
+	got := Crossings(a, b)
+	if len(got) != 2 || math.Abs(got[0].At-2) > 1e-9 || math.Abs(got[1].At-8) > 1e-9 || !got[0].Before || got[1].Before {
+		t.Errorf("%+v", got)
+	}
+	b[1] = Rung{4, 104, 90, 120}
+	if got := Crossings(a, b); len(got) != 0 {
+		t.Errorf("that b leads anywhere is not shown: %+v", got)
+	}
+}
+
+// The widest reading of a ratio takes an interval's low end over the other's high end.
+func TestAgainst(t *testing.T) {
+	reference := []Rung{{16, 50, 48, 52}, {1, 100, 95, 105}, {4, 0, 0, 0}}
+	other := []Rung{{1, 110, 100, 120}, {16, 100, 96, 104}, {4, 1, 1, 1}, {64, 1, 1, 1}}
+	got := Against(reference, other)
+	want := []Pair{{1, 1.1, 100. / 105, 120. / 95}, {16, 2, 96. / 52, 104. / 48}}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, p := range got {
+		w := want[i]
+		if p.Load != w.Load || math.Abs(p.Ratio-w.Ratio) > 1e-12 || math.Abs(p.Lo-w.Lo) > 1e-12 || math.Abs(p.Hi-w.Hi) > 1e-12 {
+			t.Errorf("%+v, on paper %+v", p, w)
+		}
+	}
+	if got[0].Apart() || !got[1].Apart() {
+		t.Errorf("the intervals overlap at 1 and part at 16: %+v", got)
+	}
+}
+
+// A GPU at 3.60 an hour that gives 100 output tokens and takes 900 in each second makes
+// 360,000 and 3,240,000 an hour.
+func TestCost(t *testing.T) {
+	c := CostOf(3.6, 100, 1000)
+	for name, v := range map[string][2]float64{"output": {c.Output, 10}, "input": {c.Input, 3.6 / 3.24}, "blended": {c.Blended, 1}} {
+		if math.Abs(v[0]-v[1]) > 1e-12 {
+			t.Errorf("%s %v a million, on paper %v", name, v[0], v[1])
+		}
+	}
+	if c := CostOf(3.6, 0, 10); !math.IsNaN(c.Output) || math.IsNaN(c.Input) {
+		t.Errorf("no output: %+v", c)
+	}
+}
+
 func dist(p50, p99 float64) *row.Dist {
 	d := &row.Dist{P50: &p50, P99: &p99}
 	if p99 < 0 {

@@ -1,7 +1,6 @@
 package tradeoff
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -22,63 +21,116 @@ type Crossing struct {
 	Before bool    // the first ladder is greater below At
 }
 
-// Crossover finds where the figures of two ladders cross: between the loads that both
-// have measured, the ratio is a straight line on logarithmic axes. An interval's ends are
-// where the ratio's widest and narrowest readings cross 1, so the two ladders are shown
-// to differ on both sides; when they are not, or never cross, ok is false. Of several
-// crossings the last is given.
+// Pair is a load that two ladders have measured: the second ladder's figure ÷ the first's.
+type Pair struct {
+	Load          float64
+	Ratio, Lo, Hi float64 // Lo and Hi are what the two intervals allow at most
+}
+
+// Apart says whether the two are shown to differ: their intervals have nothing in common.
+func (p Pair) Apart() bool { return p.Lo > 1 || p.Hi < 1 }
+
+// Against holds a ladder against a reference at the loads that both have measured, in
+// the order of the loads. A rung whose figure or interval is no positive number is left
+// out.
+func Against(reference, other []Rung) []Pair {
+	var pairs []Pair
+	for _, p := range reference {
+		i := slices.IndexFunc(other, func(q Rung) bool { return q.Load == p.Load })
+		if i < 0 || !(p.Load > 0) || !positive(p) || !positive(other[i]) {
+			continue
+		}
+		q := other[i]
+		pairs = append(pairs, Pair{p.Load, q.Value / p.Value, q.Lo / p.Hi, q.Hi / p.Lo})
+		// Ladders are short and mostly in order: a sort would weigh more in the module.
+		for k := len(pairs) - 1; k > 0 && pairs[k].Load < pairs[k-1].Load; k-- {
+			pairs[k], pairs[k-1] = pairs[k-1], pairs[k]
+		}
+	}
+	return pairs
+}
+
+// Crossover is the last of the Crossings of two ladders.
 func Crossover(a, b []Rung) (c Crossing, ok bool) {
-	type ratio struct{ at, value, lo, hi float64 } // logarithms
+	all := Crossings(a, b)
+	if len(all) == 0 {
+		return Crossing{}, false
+	}
+	return all[len(all)-1], true
+}
+
+// ratio is a pair in logarithms, the first ladder over the second.
+type ratio struct{ at, value, lo, hi float64 }
+
+// Crossings are where the figures of two ladders cross, in the order of the loads:
+// between the loads that both have measured, the ratio is a straight line on logarithmic
+// axes. An interval's ends are where the ratio's widest and narrowest readings cross 1, so
+// the two ladders are shown to differ on both sides; a crossing without such sides is none.
+// Of several between the same two sides the last is given.
+func Crossings(a, b []Rung) []Crossing {
 	var line []ratio
-	for _, p := range a {
-		i := slices.IndexFunc(b, func(q Rung) bool { return q.Load == p.Load })
-		if i < 0 || !(p.Load > 0) || !positive(p) || !positive(b[i]) {
-			continue
-		}
-		q := b[i]
-		line = append(line, ratio{stats.Log(p.Load),
-			stats.Log(p.Value / q.Value), stats.Log(p.Lo / q.Hi), stats.Log(p.Hi / q.Lo)})
+	for _, p := range Against(a, b) {
+		line = append(line, ratio{stats.Log(p.Load), -stats.Log(p.Ratio), -stats.Log(p.Hi), -stats.Log(p.Lo)})
 	}
-	slices.SortFunc(line, func(x, y ratio) int { return cmp.Compare(x.at, y.at) })
-	for i := len(line) - 2; i >= 0; i-- {
-		p, q := line[i], line[i+1]
-		if (p.value > 0) == (q.value > 0) || p.value == 0 {
-			continue
+	var out []Crossing
+	last := -1 // of the sides that the crossing before ended at
+	for i := 0; i < len(line); {
+		j := i + 1
+		for j < len(line) && line[j].value == 0 {
+			j++
 		}
-		before := p.value > 0
-		// The nearest loads on either side at which the two are shown to differ.
-		left, right := i, i+1
-		for left >= 0 && !apart(line[left].lo, line[left].hi, before) {
-			left--
-		}
-		for right < len(line) && !apart(line[right].lo, line[right].hi, !before) {
-			right++
-		}
-		if left < 0 || right == len(line) {
-			continue
-		}
-		c = Crossing{At: stats.Exp(zero(p.at, p.value, q.at, q.value)), Before: before}
-		// Going right, the reading that touches 1 first ends what is shown on the left.
-		near := func(r ratio) float64 { return r.lo }
-		far := func(r ratio) float64 { return r.hi }
-		if !before {
-			near, far = far, near
-		}
-		for k := left; k < right; k++ {
-			if (near(line[k]) > 0) == before && (near(line[k+1]) > 0) != before {
-				c.Lo = stats.Exp(zero(line[k].at, near(line[k]), line[k+1].at, near(line[k+1])))
-				break
+		if j < len(line) && line[i].value != 0 && (line[i].value > 0) != (line[j].value > 0) {
+			if c, left, ok := crossing(line, i, j); ok {
+				if left == last {
+					out = out[:len(out)-1]
+				}
+				out, last = append(out, c), left
 			}
 		}
-		for k := right; k > left; k-- {
-			if (far(line[k]) > 0) != before && (far(line[k-1]) > 0) == before {
-				c.Hi = stats.Exp(zero(line[k-1].at, far(line[k-1]), line[k].at, far(line[k])))
-				break
-			}
-		}
-		return c, c.Lo > 0 && c.Hi > 0
+		i = j
 	}
-	return Crossing{}, false
+	return out
+}
+
+// crossing is the one between two readings of different sign, with only readings of
+// exactly 1 between them; left is the nearest reading before it that is shown to differ.
+func crossing(line []ratio, i, j int) (c Crossing, left int, ok bool) {
+	before := line[i].value > 0
+	left, right := i, j
+	for left >= 0 && !apart(line[left].lo, line[left].hi, before) {
+		left--
+	}
+	for right < len(line) && !apart(line[right].lo, line[right].hi, !before) {
+		right++
+	}
+	if left < 0 || right == len(line) {
+		return c, left, false
+	}
+	c.Before = before
+	if j == i+1 {
+		c.At = stats.Exp(zero(line[i].at, line[i].value, line[j].at, line[j].value))
+	} else {
+		c.At = stats.Exp((line[i+1].at + line[j-1].at) / 2)
+	}
+	// Going right, the reading that touches 1 first ends what is shown on the left.
+	near := func(r ratio) float64 { return r.lo }
+	far := func(r ratio) float64 { return r.hi }
+	if !before {
+		near, far = far, near
+	}
+	for k := left; k < right; k++ {
+		if (near(line[k]) > 0) == before && (near(line[k+1]) > 0) != before {
+			c.Lo = stats.Exp(zero(line[k].at, near(line[k]), line[k+1].at, near(line[k+1])))
+			break
+		}
+	}
+	for k := right; k > left; k-- {
+		if (far(line[k]) > 0) != before && (far(line[k-1]) > 0) == before {
+			c.Hi = stats.Exp(zero(line[k-1].at, far(line[k-1]), line[k].at, far(line[k])))
+			break
+		}
+	}
+	return c, left, c.Lo > 0 && c.Hi > 0
 }
 
 func positive(r Rung) bool {

@@ -63,7 +63,7 @@ func Front(points []Point) []bool {
 			order = append(order, i)
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int {
+	slices.SortStableFunc(order, func(a, b int) int { // as Choose sorts: another sort would weigh in the module
 		return cmp.Or(cmp.Compare(points[b].X, points[a].X), cmp.Compare(points[b].Y, points[a].Y), cmp.Compare(a, b))
 	})
 	// From the best X down, points of one X together: the best Y of them stands on the

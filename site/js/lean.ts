@@ -17,8 +17,33 @@ export interface Lean {
    * nothing answers the nearest row and the limit most missed.
    */
   choose(rows: readonly number[][], limits: readonly number[][]): { met: number[]; lower: number[]; known: number; nearest: number; worst: number };
+  /** The pairs of a ladder and a reference, and where they cross. */
+  against(reference: readonly Rung[], ladder: readonly Rung[]): { pairs: Pair[]; crossings: Crossing[] };
+  /** Of each point, whether nothing beats it on both axes. */
+  front(points: readonly (readonly [number, number])[]): boolean[];
+  /** What a million tokens cost, from a price an hour and rates of one GPU; NaN where a rate is not known. */
+  cost(price: number, output: number, total: number): { input: number; output: number; blended: number };
   /** Each limit held against one row. */
   hold(row: readonly number[], limits: readonly number[][]): { found: number; permille: number; met: boolean }[];
+}
+
+/** Load, figure, and its interval's ends. */
+export type Rung = readonly [number, number, number, number];
+
+/** At a load: the ladder's figure ÷ the reference's. */
+export interface Pair {
+  load: number;
+  ratio: number;
+  lo: number;
+  hi: number;
+  apart: boolean; // the two are shown to differ
+}
+
+export interface Crossing {
+  at: number;
+  lo: number;
+  hi: number;
+  before: boolean; // the reference is greater below it
 }
 
 const room = 256; // slots for an answer: above any but choose's
@@ -77,6 +102,32 @@ async function load(): Promise<Lean> {
       const [at, most] = [write("rows", rows.flat()), write("limits", limits.flat())];
       const [met = 0, lower = 0, known = 0, nearest = -1, worst = -1, ...places] = read(answer, go.choose(at, rows.length, most, limits.length, answer));
       return { met: places.slice(0, met), lower: places.slice(met, met + lower), known, nearest, worst };
+    },
+    against(reference, ladder) {
+      const answer = space("answer", 2 + 9 * Math.max(reference.length, 1));
+      const [at, other] = [write("rows", reference.flat()), write("limits", ladder.flat())];
+      const said = read(answer, go.against(at, reference.length, other, ladder.length, answer));
+      const [n = 0, k = 0] = said;
+      const pairs = Array.from({ length: n }, (_, i): Pair => {
+        const [load = NaN, ratio = NaN, lo = NaN, hi = NaN, apart] = said.slice(2 + 5 * i);
+        return { load, ratio, lo, hi, apart: apart === 1 };
+      });
+      const crossings = Array.from({ length: k }, (_, i): Crossing => {
+        const [at = NaN, lo = NaN, hi = NaN, before] = said.slice(2 + 5 * n + 4 * i);
+        return { at, lo, hi, before: before === 1 };
+      });
+      return { pairs, crossings };
+    },
+    front(points) {
+      if (points.length === 0) return [];
+      const answer = space("answer", points.length);
+      const at = write("rows", points.flat());
+      return read(answer, go.front(at, points.length, answer)).map((v) => v === 1);
+    },
+    cost(price, rate, total) {
+      const answer = space("answer", room);
+      const [input = NaN, output = NaN, blended = NaN] = read(answer, go.cost(price, rate, total, answer));
+      return { input, output, blended };
     },
     hold(row, limits) {
       const answer = space("answer", room);

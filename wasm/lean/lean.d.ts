@@ -20,9 +20,9 @@ export interface LeanExports extends WebAssembly.Exports {
    */
   kept(query: number, slots: number): number;
   /**
-   * Holds limits against rows, each packed one after the other: a row is 9 slots (TTFT
-   * p50 p90 p95 p99, ITL p50 p90 p95 p99 in ms, what ranks; NaN where not measured), a
-   * limit 3 (0 for TTFT or 1 for ITL, the percentile in permille, the most in ms).
+   * Holds limits against rows, each packed one after the other: a row is 17 slots (p50
+   * p90 p95 p99 of TTFT, ITL, TPOT and E2E in ms, what ranks; NaN where not measured), a
+   * limit 3 (which of those latencies from 0, the percentile in permille, the most in ms).
    * Writes to answer how many rows have every percentile asked for and meet every limit,
    * how many meet them only as far as their percentiles go, how many have every
    * percentile, the nearest row and the limit that most rows miss when nothing answers
@@ -37,6 +37,25 @@ export interface LeanExports extends WebAssembly.Exports {
    * p99), and 1 if the limit is met. Returns how many slots; 0 if a buffer is refused.
    */
   hold(row: number, limits: number, k: number, answer: number): number;
+  /**
+   * Holds k rungs of a ladder against n of a reference; a rung is 4 slots (load, figure,
+   * its interval's ends). Writes how many loads both have and how many times they cross,
+   * then 5 slots a load (load, the ladder's figure ÷ the reference's, its ends, 1 where the
+   * two are shown to differ) and 4 a crossing (estimate, its ends, 1 where the reference is
+   * greater below it). Returns how many slots that took, at most 2 + 9 n; 0 as above.
+   */
+  against(reference: number, n: number, ladder: number, k: number, answer: number): number;
+  /**
+   * Writes for each of n points, two slots each, 1 where nothing is at least as great on
+   * both axes and greater on one, else 0. Returns n; 0 as above.
+   */
+  front(points: number, n: number, answer: number): number;
+  /**
+   * Writes what a million tokens of input, of output and of both cost at a price an hour
+   * of one GPU, from its output and its input and output tok/s; NaN where a rate is not
+   * known. Returns 3; 0 as above.
+   */
+  cost(price: number, output: number, total: number, answer: number): number;
   /**
    * Writes a roof of a packed query with its numbers filled in: 0 the one that binds
    * decode, 1 prefill's, 2 what the links ask of a step. Returns the length in bytes of

@@ -87,10 +87,13 @@ func kept(in unsafe.Pointer, n uint32) float64 {
 
 // Slots of one row and of one limit that choose takes, and of its answer.
 const (
-	rowSlots    = 9 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, what ranks; NaN: not measured
-	choiceSlots = 5 // of an answer, before its places
-	limitSlots  = 3 // 0 for TTFT or 1 for ITL, percentile in permille, the most in ms
+	rowSlots    = 17 // p50 p90 p95 p99 of each of limited, what ranks; NaN: not measured
+	choiceSlots = 5  // of an answer, before its places
+	limitSlots  = 3  // place in limited, percentile in permille, the most in ms
 )
+
+// limited are the latencies that a limit may be of, in the order of a row's slots.
+var limited = [...]string{"ttft_ms", "itl_ms", "tpot_ms", "e2e_ms"}
 
 // choose holds limits against rows, both packed one after the other, and writes how many
 // rows are known to meet all limits, how many meet them only as far as their percentiles
@@ -154,19 +157,99 @@ func candidate(in []float64) tradeoff.Candidate {
 	dist := func(i int) *row.Dist {
 		return &row.Dist{P50: known(i), P90: known(i + 1), P95: known(i + 2), P99: known(i + 3)}
 	}
-	return tradeoff.Candidate{Figures: &row.Figures{TTFT: dist(0), ITL: dist(4)}, Rank: known(8)}
+	return tradeoff.Candidate{Figures: &row.Figures{TTFT: dist(0), ITL: dist(4), TPOT: dist(8), E2E: dist(12)}, Rank: known(16)}
 }
 
 func limitsOf(in []float64) []tradeoff.Limit {
 	limits := make([]tradeoff.Limit, len(in)/limitSlots)
 	for i := range limits {
 		l := in[i*limitSlots:]
-		limits[i] = tradeoff.Limit{Figure: "ttft_ms", Permille: int(l[1]), Max: l[2]}
-		if l[0] == 1 {
-			limits[i].Figure = "itl_ms"
+		limits[i] = tradeoff.Limit{Permille: int(l[1]), Max: l[2]}
+		if of := int(l[0]); of >= 0 && of < len(limited) {
+			limits[i].Figure = limited[of] // else no row has it, and none meets it
 		}
 	}
 	return limits
+}
+
+// Slots of what two ladders have to say of each other.
+const (
+	rungSlots  = 4 // load, figure, its interval's ends
+	pairSlots  = 5 // load, ratio, its ends, 1 where the two are shown to differ
+	crossSlots = 4 // estimate, its ends, 1 where the first ladder is greater below it
+)
+
+// against holds k rungs of a ladder against n of a reference, by internal/tradeoff, and
+// writes how many loads both have and how many times they cross, then so many pairs and
+// so many crossings. It returns how many slots that took, 0 as above.
+//
+//go:wasmexport against
+func against(reference unsafe.Pointer, n uint32, other unsafe.Pointer, k uint32, out unsafe.Pointer) uint32 {
+	a, b := slots(reference, uint64(n)*rungSlots), slots(other, uint64(k)*rungSlots)
+	to := slots(out, 2+uint64(n)*(pairSlots+crossSlots))
+	if a == nil || b == nil || to == nil {
+		return 0
+	}
+	first, second := rungs(a), rungs(b)
+	pairs, crossings := tradeoff.Against(first, second), tradeoff.Crossings(first, second)
+	answer := append(to[:0], float64(len(pairs)), float64(len(crossings)))
+	for _, p := range pairs {
+		answer = append(answer, p.Load, p.Ratio, p.Lo, p.Hi, truth(p.Apart()))
+	}
+	for _, c := range crossings {
+		answer = append(answer, c.At, c.Lo, c.Hi, truth(c.Before))
+	}
+	return uint32(len(answer))
+}
+
+func rungs(in []float64) []tradeoff.Rung {
+	out := make([]tradeoff.Rung, len(in)/rungSlots)
+	for i := range out {
+		r := in[i*rungSlots:]
+		out[i] = tradeoff.Rung{Load: r[0], Value: r[1], Lo: r[2], Hi: r[3]}
+	}
+	return out
+}
+
+func truth(v bool) float64 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// front writes for each of n points, two slots each, 1 where nothing beats it on both
+// axes, else 0. It returns n, 0 as above.
+//
+//go:wasmexport front
+func front(points unsafe.Pointer, n uint32, out unsafe.Pointer) uint32 {
+	in, to := slots(points, 2*uint64(n)), slots(out, uint64(n))
+	if in == nil || to == nil {
+		return 0
+	}
+	at := make([]tradeoff.Point, n)
+	for i := range at {
+		at[i] = tradeoff.Point{X: in[2*i], Y: in[2*i+1]}
+	}
+	for i, on := range tradeoff.Front(at) {
+		to[i] = truth(on)
+	}
+	return n
+}
+
+// cost writes what a million tokens of input, of output and of both cost at a price an
+// hour of one GPU and at its rates: of the output, and of input and output together. It
+// returns 3, 0 as above.
+//
+//go:wasmexport cost
+func cost(price, output, total float64, out unsafe.Pointer) uint32 {
+	to := slots(out, 3)
+	if to == nil {
+		return 0
+	}
+	c := tradeoff.CostOf(price, output, total)
+	to[0], to[1], to[2] = c.Input, c.Output, c.Blended
+	return 3
 }
 
 // Roofs that formula writes.
