@@ -26,6 +26,9 @@ type compareView struct {
 	Crossings    []sentence
 	Recipes      []string
 	Differences  []difference
+
+	shape shape
+	rates bool // it is over request rates, not concurrency
 }
 
 // difference is one thing that is not the same in all recipes that are compared.
@@ -187,6 +190,8 @@ func (s *site) compare(target string, sh shape, axis loadAxis, shown []*recipeOf
 		Title:   nameOfTarget(first[0].Target, target) + ", " + shapeWords(&first[0].Workload),
 		Note:    "Output tok/s per GPU at each measured concurrency, and below it each ÷ " + names[reference] + ". Whiskers and bands are 95% intervals; the figures stand in the tables below.",
 		Recipes: names,
+		shape:   sh,
+		rates:   axis.kind.open,
 	}
 	spec := chart.LadderSpec{
 		XName: "concurrency, log", YName: "↑ output tok/s per GPU", RatioName: "÷ " + names[reference], Reference: reference,

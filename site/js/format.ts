@@ -21,6 +21,12 @@ export function fixed(v: number, digits: number): string {
   return grouped(whole) + (fraction ? `.${fraction}` : "");
 }
 
+/** Both ends with the same decimals; where they print alike, half the last place. */
+export function interval(lo: number, hi: number, digits: number): string {
+  const [from, to] = [fixed(lo, digits), fixed(hi, digits)];
+  return from === to ? `±<${fixed(0.5 / 10 ** digits, digits + 1)}` : `${from}\u2060–\u2060${to}`;
+}
+
 /** As many decimals as a figure of the same column was written with. */
 export function like(written: string, v: number): string {
   return fixed(v, written.split(".")[1]?.length ?? 0);
