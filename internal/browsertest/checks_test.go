@@ -76,8 +76,13 @@ func (p *tab) axe() (found []string) {
 func inspect(t *testing.T, origin, url string) (found []string) {
 	t.Helper()
 	p := newTab(t, origin)
-	p.visit(url)
-	found = p.sideways()
+	p.noteShifts()
+	for _, width := range []int{360, 1280} {
+		p.show(width, "light")
+		p.visit(url)
+		found = append(found, p.shifted(width)...)
+	}
+	found = append(found, p.looksWrong()...)
 	for _, at := range []struct {
 		width int
 		theme string

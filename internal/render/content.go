@@ -63,6 +63,9 @@ func readArticle(fsys fs.FS, name, base string) (*article, error) {
 		if l, ok := n.(*ast.Link); ok && entering && !outward.Match(l.Destination) {
 			l.Destination = append([]byte(base), bytes.TrimPrefix(l.Destination, []byte("/"))...)
 		}
+		if c, ok := n.(*tables.TableCell); ok && entering && c.Parent().Kind() == tables.KindTableHeader {
+			c.SetAttributeString("scope", []byte("col"))
+		}
 		return ast.WalkContinue, nil
 	})
 	if err != nil {

@@ -25,11 +25,11 @@ interface Pair {
 
 const box = document.querySelector<HTMLElement>("#verify");
 if (box) {
-  box.hidden = false;
   const line = box.querySelector("[role=status]");
   const button = box.querySelector("button");
   const found = box.querySelector(".found");
   if (line && button && found) {
+    button.disabled = false;
     button.addEventListener("click", () => {
       button.disabled = true;
       void busy(line, async () => {
