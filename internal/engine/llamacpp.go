@@ -53,9 +53,10 @@ func completionEvent(r *reading, data []byte) says {
 		return openAIEvent(r, data)
 	}
 	out.content = true
-	out.printed = r.say(contentOf(e.Content, false))
+	out.printed = r.say(e.Content, false)
 	if len(e.Tokens) > 0 {
 		out.ids = int64(len(e.Tokens))
+		r.output.tokens(e.Tokens)
 	}
 	if n := e.Predicted.value(); n != nil {
 		out.total = *n

@@ -62,12 +62,13 @@ func ollamaLine(r *reading, data []byte) says {
 		return out
 	}
 	out.content = true
-	out.printed = r.say(contentOf(l.Response, false))
-	out.printed.or(r.say(contentOf(l.Thinking, true)))
+	out.printed = r.say(l.Response, false)
+	out.printed.or(r.say(l.Thinking, true))
 	if m := l.Message; m != nil {
-		out.printed.or(r.say(contentOf(m.Content, false)))
-		out.printed.or(r.say(contentOf(m.Thinking, true)))
+		out.printed.or(r.say(m.Content, false))
+		out.printed.or(r.say(m.Thinking, true))
 		if filled(m.ToolCalls) {
+			r.output.prints(m.ToolCalls)
 			out.printed.or(printed{any: true, answer: true})
 		}
 	}

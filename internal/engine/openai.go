@@ -133,6 +133,7 @@ func openAIEvent(r *reading, data []byte) says {
 		out.printed.or(r.textOf(ch.Text, ch.Delta))
 		if ch.TokenIDs != nil {
 			out.ids = max(0, out.ids) + int64(len(ch.TokenIDs))
+			r.output.tokens(ch.TokenIDs)
 		}
 		var finish string
 		if json.Unmarshal(ch.Finish, &finish) == nil && (finish == "error" || finish == "abort") {
@@ -150,15 +151,17 @@ func openAIEvent(r *reading, data []byte) says {
 // textOf looks for generated content in a choice. A role alone is none.
 func (r *reading) textOf(text json.RawMessage, d *delta) printed {
 	var p printed
-	p.or(r.say(contentOf(text, false)))
+	p.or(r.say(text, false))
 	if d == nil {
 		return p
 	}
-	p.or(r.say(contentOf(d.Content, false)))
-	p.or(r.say(contentOf(d.Refusal, false)))
-	p.or(r.say(contentOf(d.ReasoningContent, true)))
-	p.or(r.say(contentOf(d.Reasoning, true)))
+	p.or(r.say(d.Content, false))
+	p.or(r.say(d.Refusal, false))
+	p.or(r.say(d.ReasoningContent, true))
+	p.or(r.say(d.Reasoning, true))
 	if filled(d.ToolCalls) || filled(d.FunctionCall) {
+		r.output.prints(d.ToolCalls)
+		r.output.prints(d.FunctionCall)
 		p.or(printed{any: true, answer: true})
 	}
 	return p

@@ -35,6 +35,7 @@ type reading struct {
 	spec      *row.Spec        // what speculation did in this request
 	text      string           // the text so far, where chunks repeat it
 	odd       []string         // what the server said beside usage and can't be
+	output    output
 }
 
 // says is what one event of a stream says, in any dialect. Usage, clock and the like go
@@ -119,6 +120,7 @@ func read(o *loadgen.Outcome) *reading {
 // otherwise why says how the stream ended.
 func (r *reading) events(o *loadgen.Outcome, d *route, s stream) (done bool, why string) {
 	list := s.events
+	r.output.most = len(list) + 1
 	why = "ended without " + d.end
 	if s.cut && s.open == nil {
 		why = "ended inside " + d.framing.a + " " + d.framing.part
@@ -162,10 +164,14 @@ func (r *reading) events(o *loadgen.Outcome, d *route, s stream) (done bool, why
 			r.fail(errorWords(data)) // whatever it holds
 			continue
 		}
+		r.output.begin()
 		said := d.decode(r, data)
 		if said.failure != "" {
 			r.fail(said.failure)
 			continue
+		}
+		if said.printed.any {
+			r.output.end()
 		}
 		done = done || said.done
 		if !said.content {
@@ -285,7 +291,11 @@ func (p *printed) or(q printed) {
 }
 
 // say is what a content value prints; a part of an unknown type is remembered.
-func (r *reading) say(c content) printed {
+func (r *reading) say(raw json.RawMessage, reasoning bool) printed {
+	c := contentOf(raw, reasoning)
+	if c.answer || c.reasoning {
+		r.output.prints(raw)
+	}
 	if c.unknown != "" {
 		r.unknown = append(r.unknown, c.unknown)
 	}

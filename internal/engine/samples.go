@@ -120,6 +120,7 @@ func (r *reading) sample(o *loadgen.Outcome, zero int64) row.Sample {
 			s.N[i] = p.tokens
 		}
 	}
+	s.Bigrams, s.NoBigrams = r.output.bigrams(r.ids, sum)
 	s.TokensFrom = row.TokensClient
 	if r.ids {
 		s.TokensFrom = row.TokensIDs

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"math"
+	"strings"
 
 	"rowproof/internal/row"
 )
@@ -47,6 +48,7 @@ func generateEvent(r *reading, data []byte) says {
 	out.content = true
 	if e.Text != "" && e.Text != r.text {
 		out.printed = printed{any: true, answer: true}
+		r.output.prints([]byte(strings.TrimPrefix(e.Text, r.text)))
 	}
 	r.text = e.Text
 	if e.Meta == nil {

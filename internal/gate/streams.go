@@ -70,37 +70,3 @@ func denominator(in *Input) Result {
 	}
 	return pass("per-GPU figures are over "+count(gpus, "GPU")+", as many as the server holds", figure)
 }
-
-// randomAcceptance is how much of the drafts random prompts can honestly have accepted.
-const randomAcceptance = 0.5
-
-// speculation holds what the drafts brought against what they could.
-func speculation(in *Input) Result {
-	spec := in.Row.Server.Spec
-	var stated *row.Speculation
-	if was := in.Report.AsItWas; was != nil {
-		stated = was.Recipe.Speculation
-	}
-	seen := spec != nil && spec.Drafts > 0
-	if !seen {
-		if stated == nil {
-			return notApplicable("none configured and none seen")
-		}
-		return missing("draft counters: the recipe speculates by "+stated.Method+" and the server counts no draft", "switch the server's metrics on")
-	}
-	drafted := float64(spec.DraftTokens) / float64(spec.Drafts)
-	if stated != nil && stated.DraftTokens > 0 {
-		drafted = float64(stated.DraftTokens)
-	}
-	length := 1 + float64(spec.Accepted)/float64(spec.Drafts)
-	figure := Compared{"tokens accepted a step", number(length), "at most " + number(drafted+1)}
-	switch {
-	case stated == nil && in.Report.AsItWas != nil:
-		return fail("the recipe states no speculation, and the server counted "+count(spec.Drafts, "draft"), figure)
-	case length > drafted+1:
-		return fail(number(length)+" tokens a step where "+number(drafted)+" were drafted: at most "+number(drafted+1)+" can come", figure)
-	case in.Row.Workload.Prompts.Kind == "random" && length > 1+float64(randomAcceptance*drafted):
-		return fail(number(length)+" tokens a step on random prompts, more than "+number(1+float64(randomAcceptance*drafted))+": the output loops, or the prompts are not random", figure)
-	}
-	return pass(number(length)+" tokens a step of "+number(drafted)+" drafted", figure)
-}

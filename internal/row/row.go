@@ -8,8 +8,12 @@ package row
 
 import "rowproof/internal/roofline"
 
-// Schema is the form of the reports that this version writes.
-const Schema = "rowproof/1"
+// Schema is the form of the reports that this version writes, Schemas every one that it
+// reads: a number for each time that a gate came to need a field that older ones lack.
+const Schema = "rowproof/2"
+
+// Schemas in the order of their numbers, from 1.
+var Schemas = []string{"rowproof/1", Schema}
 
 // Report is one run of the tool against one server.
 type Report struct {

@@ -45,6 +45,10 @@ type Sample struct {
 	Clock *ServerClock `json:"clock,omitempty"`
 	Spec  *Spec        `json:"spec,omitempty"`
 
+	// Of the output, from schema 2 on; NoBigrams is why they are not known.
+	Bigrams   *Bigrams `json:"bigrams,omitempty"`
+	NoBigrams string   `json:"no_bigrams,omitempty"`
+
 	// What was asked of the request where it is not what the workload says: lengths of a
 	// trace or a dataset, and how many tokens the front of the prompt has in common with
 	// earlier prompts of its repeat, which a prefix cache without bounds would hold.

@@ -140,6 +140,12 @@ func validSample(s *row.Sample) error {
 			return fmt.Errorf("%s: expected 0 to %d, found %d", c.name, c.most, *c.v)
 		}
 	}
+	if b := s.Bigrams; b != nil && (b.Distinct < 0 || b.All < b.Distinct || b.All > mostTokens || b.All > 0 && b.Distinct == 0) {
+		return fmt.Errorf("bigrams: expected 1 to %d distinct ones of as many or more, found %d of %d", mostTokens, b.Distinct, b.All)
+	}
+	if b := s.Bigrams; b != nil && b.Of != "" && b.Of != row.BigramsOfText {
+		return fmt.Errorf("bigrams.of: expected %q, or nothing where they are of token ids, found %q", row.BigramsOfText, clip(b.Of))
+	}
 	return checkServer(s)
 }
 

@@ -36,7 +36,7 @@ func ValidRecipe(s string) bool {
 // values checks what a type cannot: ids, names that become paths, dates, words of a
 // fixed list.
 func (s *strict) values(root *node) {
-	s.text(root, "", "schema", row.Schema, oneOf(row.Schema))
+	s.text(root, "", "schema", strings.Join(row.Schemas, " or "), oneOf(row.Schemas...))
 	s.text(root.member("receipt"), "receipt", "evidence_sha256", "64 hex digits", sumForm.MatchString)
 	for _, name := range []string{"at", "until"} {
 		s.text(root.member("receipt").member("taken"), "receipt.taken", name, "a time such as 2026-11-30T18:20:00Z, in UTC", validTime)

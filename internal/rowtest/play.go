@@ -134,6 +134,7 @@ func (r *run) make(at int64) *request {
 		s.WantCached, cached = &want, want-want/4
 	}
 	s.ISL, s.OSL, s.Cached = &isl, &osl, &cached
+	s.Bigrams = &row.Bigrams{Distinct: osl - 1, All: osl - 1} // text that does not repeat
 	r.next++
 	return &request{left: osl, sample: s}
 }
