@@ -195,6 +195,21 @@ func TestLeanChoosesAsNative(t *testing.T) {
 			limits = append(limits, float64(i), float64(l.Permille), l.Max)
 			asked = append(asked, l)
 		}
+		var hopes []tradeoff.Hope
+		var hoped []float64
+		for range random.IntN(6) {
+			o := func(of float64) tradeoff.Outlook {
+				v := of * random.Float64()
+				return tradeoff.Outlook{Hard: v, Likely: v * 2}
+			}
+			h := tradeoff.Hope{TTFT: o(100), TPOT: o(10), E2E: o(2000), GPUMinutes: float64(random.IntN(9))}
+			hopes = append(hopes, h)
+			hoped = append(hoped, h.TTFT.Hard, h.TTFT.Likely, h.TPOT.Hard, h.TPOT.Likely, h.E2E.Hard, h.E2E.Likely, h.GPUMinutes)
+		}
+		best, likely := tradeoff.Promising(hopes, asked)
+		if got, want := m.answered(m.call("promising", m.put(hoped), uint64(len(hopes)), m.put(limits), uint64(len(asked)), m.answer)), []float64{float64(best), map[bool]float64{true: 1}[likely]}; !slices.Equal(got, want) {
+			t.Fatalf("hopes %v, limits %v: lean %v, native %v", hoped, limits, got, want)
+		}
 		n, k := uint64(len(candidates)), uint64(len(asked))
 		at, most := m.put(rows), m.put(limits)
 		got := m.answered(m.call("choose", at, n, most, k, m.answer))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 // homeMark is what the home page's data says of one row of its chart.
 type homeMark struct {
 	ID, Name, Load string
-	Row            []*float64 // TTFT p50 p90 p95 p99, ITL p50 p90 p95 p99, output tok/s/GPU
+	Row            []*float64 // p50 p90 p95 p99 of TTFT, ITL, TPOT and E2E, output tok/s/GPU
 	Line           struct {
 		Recipe string
 		PerGPU [2]string `json:"per_gpu"`
@@ -31,7 +32,8 @@ func (m homeMark) candidate() tradeoff.Candidate {
 	r := m.Row
 	return tradeoff.Candidate{Figures: &row.Figures{
 		TTFT: &row.Dist{P50: r[0], P90: r[1], P95: r[2], P99: r[3]}, ITL: &row.Dist{P50: r[4], P90: r[5], P95: r[6], P99: r[7]},
-	}, Rank: r[8]}
+		TPOT: &row.Dist{P50: r[8], P90: r[9], P95: r[10], P99: r[11]}, E2E: &row.Dist{P50: r[12], P90: r[13], P95: r[14], P99: r[15]},
+	}, Rank: r[16]}
 }
 
 // homeMarks are the rows of the home page's chart, in the order of the page.
@@ -63,7 +65,7 @@ func TestLimits(t *testing.T) {
 		if r.Row[0] == nil || r.Row[4] == nil {
 			t.Fatalf("%s at %s has no p50", r.Name, r.Load)
 		}
-		if *r.Row[8] > *best.Row[8] {
+		if *r.Row[16] > *best.Row[16] {
 			best = r
 		}
 		if *r.Row[4] < *quickest.Row[4] {
@@ -121,6 +123,140 @@ func TestLimits(t *testing.T) {
 	p.visit(s.url("index.html") + "?at=p75")
 	if got := eval[string](p, `document.querySelector("#percentile-problem").textContent`); got != "Percentile p75 is not known and was left out." {
 		t.Errorf("for at=p75 in the address the page says %q", got)
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+}
+
+// Whatever a reader states, the page answers as the native function does: the row that
+// gives the most, how many meet it and what the next best cell is; or that nothing does,
+// what comes nearest, and the unmeasured load whose measuring would most likely change it.
+func TestLimitsAtRandomEqualNative(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("index.html"))
+	rows := p.homeMarks()
+	hopes := eval[[]struct {
+		Gap, Name, Load string
+		Roofs           []float64
+	}](p, `JSON.parse(document.querySelector("#hopes").textContent)`)
+	var hoped []tradeoff.Hope
+	for _, h := range hopes {
+		r := h.Roofs
+		hoped = append(hoped, tradeoff.Hope{TTFT: tradeoff.Outlook{Hard: r[0], Likely: r[1]}, TPOT: tradeoff.Outlook{Hard: r[2], Likely: r[3]}, E2E: tradeoff.Outlook{Hard: r[4], Likely: r[5]}, GPUMinutes: r[6]})
+	}
+	r := random(t)
+	fields := []string{"ttft", "itl", "tpot", "e2e"}
+	answered, refused := 0, 0
+	for n := range 30 {
+		permille := []int{500, 900, 950, 990}[r.IntN(4)]
+		p.choose("percentile", fmt.Sprintf("p%d", permille/10))
+		var limits []tradeoff.Limit
+		for i, name := range fields {
+			text := ""
+			if r.IntN(2) == 0 || i == n%4 {
+				of := rows[r.IntN(len(rows))].Row[4*i] // a median that some row has, times ½ to 2
+				if of == nil {
+					t.Fatalf("a row has no %s p50", name)
+				}
+				most := math.Ceil(*of*(0.5+1.5*r.Float64())*1000) / 1000
+				text = fmt.Sprint(most)
+				limits = append(limits, tradeoff.Limit{Figure: name + "_ms", Permille: permille, Max: most})
+			}
+			p.paste(name, text)
+		}
+		said := p.limitsSay()
+		more := plain(eval[string](p, `document.querySelector("#limits-more").textContent`))
+		all := func(row homeMark) bool { return true }
+		choose := func(keep func(homeMark) bool) (tradeoff.Choice, []homeMark) {
+			var of []homeMark
+			var candidates []tradeoff.Candidate
+			for _, row := range rows {
+				if keep(row) {
+					of, candidates = append(of, row), append(candidates, row.candidate())
+				}
+			}
+			return tradeoff.Choose(candidates, limits), of
+		}
+		choice, _ := choose(all)
+		if i := choice.Answer(); i >= 0 {
+			answered++
+			if want := plain(rows[i].Name+" at "+rows[i].Load) + " gives the most per GPU"; !strings.Contains(said, want) {
+				t.Errorf("%v: the page says %q; natively %s", limits, said, want)
+			}
+			if want := fmt.Sprintf("%d of %d rows meet", len(choice.Met), len(rows)); choice.Known > 0 && len(choice.Met) > 1 && len(choice.Met) < len(rows) && !strings.Contains(said, want) {
+				t.Errorf("%v: the page says %q; natively %s", limits, said, want)
+			}
+			next, others := choose(func(row homeMark) bool { return row.Line.Recipe != rows[i].Line.Recipe })
+			want := "No other cell is measured"
+			if j := next.Answer(); j >= 0 {
+				want = "Next best: " + plain(others[j].Name+" at "+others[j].Load) + " with " + others[j].Line.PerGPU[0]
+			} else if next.Nearest >= 0 {
+				want = "Nearest: " + plain(others[next.Nearest].Name+" at "+others[next.Nearest].Load)
+			}
+			if !strings.Contains(more, want) {
+				t.Errorf("%v: beside it the page says %q; natively %s", limits, more, want)
+			}
+			continue
+		}
+		refused++
+		if !strings.HasPrefix(said, "Nothing measured meets ") {
+			t.Errorf("%v: the page says %q; natively nothing meets them", limits, said)
+		}
+		if i := choice.Nearest; i >= 0 && !strings.Contains(said, "Nearest: "+plain(rows[i].Name+" at "+rows[i].Load)) {
+			t.Errorf("%v: the page says %q; natively the nearest is %s at %s", limits, said, rows[i].Name, rows[i].Load)
+		}
+		want := "No gap"
+		if i, _ := tradeoff.Promising(hoped, limits); i >= 0 {
+			want = plain(strings.Replace(hopes[i].Gap, "gap", "Gap", 1) + " might: " + hopes[i].Name + " at " + hopes[i].Load)
+		}
+		if !strings.HasPrefix(more, want) {
+			t.Errorf("%v: the page says %q; natively %s", limits, more, want)
+		}
+	}
+	t.Logf("%d answered, %d not", answered, refused)
+	if answered == 0 || refused == 0 {
+		t.Errorf("of 30 random SLOs %d were answered and %d not: one kind was never tried", answered, refused)
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+}
+
+// A price gives the cost of a million tokens from the answer's own rates, and the address
+// and the pages by shape keep all that was stated.
+func TestLimitsWithAPrice(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("index.html"))
+	p.paste("price", "3.60")
+	said := p.limitsSay()
+	best := eval[struct {
+		Row, Total []float64
+		Name       string
+	}](p, `Object.values(JSON.parse(document.querySelector("#chart-marks").textContent)).sort((a, b) => b.row[16] - a.row[16])[0]`)
+	if !strings.Contains(said, plain(best.Name)) {
+		t.Errorf("without limits the page says %q; %s gives the most", said, best.Name)
+	}
+	more := plain(eval[string](p, `document.querySelector("#limits-more").textContent`))
+	found := regexp.MustCompile(`At \$3\.6 a GPU-hour: \$([\d.]+) per M output tokens, \$([\d.]+) per M input tokens, each as if it bore the whole price; \$([\d.]+) per M tokens blended`).FindStringSubmatch(more)
+	if found == nil {
+		t.Fatalf("the page says %q", more)
+	}
+	// 3.60 an hour is a thousandth a second: a million tokens cost 1,000 ÷ tok/s.
+	output, total := best.Row[16], best.Total[0]
+	for i, rate := range []float64{output, total - output, total} {
+		got, err := strconv.ParseFloat(found[i+1], 64)
+		if err != nil || math.Abs(got*rate/1000-1) > 0.006 {
+			t.Errorf("%s at %v tok/s; want %v", found[i+1], rate, 1000/rate)
+		}
+	}
+	if got := eval[string](p, `location.search`); got != "?price=3.60" {
+		t.Errorf("the address holds %q", got)
+	}
+	if links := eval[[]string](p, `[...document.querySelectorAll(".choose a")].map(a => new URL(a.href).search)`); len(links) == 0 || slices.ContainsFunc(links, func(q string) bool { return q != "?price=3.60" }) {
+		t.Errorf("the pages by model and shape are asked %q", links)
 	}
 	for _, trouble := range p.noted() {
 		t.Error(trouble)
@@ -261,7 +397,7 @@ func TestLimitsWithoutThePercentile(t *testing.T) {
 	rows := p.homeMarks()
 	best := rows[0]
 	for _, r := range rows {
-		if *r.Row[8] > *best.Row[8] {
+		if *r.Row[16] > *best.Row[16] {
 			best = r
 		}
 	}
@@ -288,7 +424,7 @@ func TestHomeWithoutScripts(t *testing.T) {
 	if !slices.Equal(signs, []string{"none"}) {
 		t.Errorf("heads that cannot sort bear %q", signs)
 	}
-	if text := eval[string](p, `document.querySelector("main").innerText`); !strings.Contains(text, "Limits on TTFT and ITL, sorting and what a mark tells need JavaScript") {
+	if text := eval[string](p, `document.querySelector("main").innerText`); !strings.Contains(text, "Limits and prices, sorting and what a mark tells need JavaScript") {
 		t.Error("no line says what needs JavaScript")
 	}
 }

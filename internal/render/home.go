@@ -33,6 +33,7 @@ type homeView struct {
 	Drawn      scopeName // what the chart shows and limits are held within
 	Unmeasured []unmeasuredLine
 	Unlisted   int // gaps of the drawn model beyond those
+	Hopes      []hope
 	Random     string
 	Serving    []modelCoverage
 }
@@ -256,6 +257,7 @@ func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, s
 			v.Random = "Random weights: speed only; accuracy is not measured."
 		}
 		s.unmeasured(w, v, charted, drawn)
+		v.Hopes = s.hopes(w, drawn)
 	}
 	s.homeTable(w, v, rows, charted, drawn, slots)
 	cells := distinct(rows, func(m *measured) recipeKey { return m.Key.cell() })

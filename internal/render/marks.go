@@ -6,6 +6,7 @@ import (
 
 	"rowproof/internal/render/format"
 	"rowproof/internal/row"
+	"rowproof/internal/tradeoff"
 )
 
 // mark is what a chart tells of one row, what limits are held against, and the row's
@@ -16,6 +17,10 @@ type mark struct {
 	Verdict string `json:"verdict"`
 	Address string `json:"address"`
 	Row     packed `json:"row"` // as lean.d.ts's choose takes it
+	GPUs    int64  `json:"gpus"`
+	Dtype   string `json:"dtype"` // of the weights
+	Total   packed `json:"total"` // input and output tok/s of one GPU; null where not known
+	Joules  string `json:"joules,omitempty"`
 	Line    line   `json:"line"`
 }
 
@@ -55,6 +60,13 @@ func (s *site) marks(rows []*measured, perGPU column, heads []column) map[string
 	out := make(map[string]mark, len(rows))
 	for _, m := range rows {
 		t := mark{Name: s.seriesName(m), Load: m.load(), Verdict: m.sign(), Address: s.opts.Base + m.address(), Row: m.limited()}
+		t.GPUs, t.Dtype, t.Total = m.gpus(), m.dtype(), packed{math.NaN()}
+		if e := m.totalPerGPU(); e.Value != nil {
+			t.Total[0] = rounded(*e.Value, 3)
+		}
+		if e := m.joules(); e.Value != nil {
+			t.Joules = format.Prose(*e.Value)
+		}
 		t.Line = m.line(perGPU, heads)
 		out[m.ID] = t
 	}
@@ -91,6 +103,38 @@ func rounded(v float64, decimals int) float64 {
 	return math.Round(v*unit) / unit
 }
 
+// hope is an unmeasured load as the home page holds it.
+type hope struct {
+	Name    string `json:"name"`
+	Gap     string `json:"gap"`
+	Address string `json:"address"`
+	GPUs    int64  `json:"gpus"`
+	Dtype   string `json:"dtype"`
+	Load    string `json:"load"`
+	Cost    string `json:"cost"`  // of the whole gap
+	Roofs   packed `json:"roofs"` // as lean.d.ts's promising takes it
+}
+
+// hopes are the unmeasured loads of a model at a shape.
+func (s *site) hopes(w *world, drawn scope) []hope {
+	out := []hope{}
+	for _, h := range tradeoff.Hopes(tradeoff.Catalog(*w.catalog), w.gaps, drawn.Model, drawn.Shape.String()) {
+		g := w.gaps[h.Gap]
+		k, _ := parseKey(g.Recipe)
+		target, _ := w.catalog.Target(k.Target)
+		v := hope{
+			Name: nameOfTarget(target, k.Target) + " · " + s.strategyName(k.Strategy) + " · " + engineName(k.Engine), Gap: gapName(g), Address: s.opts.Base + "gaps/#" + gapID(g.Rank),
+			GPUs: g.GPUs, Load: format.Concurrency(h.Concurrency), Cost: format.Plural(int(*g.GPUMinutes), "GPU-minute", "GPU-minutes"),
+			Roofs: packed{rounded(h.TTFT.Hard, 4), rounded(h.TTFT.Likely, 4), rounded(h.TPOT.Hard, 4), rounded(h.TPOT.Likely, 4), rounded(h.E2E.Hard, 4), rounded(h.E2E.Likely, 4), h.GPUMinutes},
+		}
+		if r := w.catalog.Recipes[g.Recipe]; r != nil {
+			v.Dtype = r.Weights.Dtype
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // limited packs what a reader's limits are held against, and what ranks.
 func (m *measured) limited() packed {
 	known := func(v *float64) float64 {
@@ -100,7 +144,7 @@ func (m *measured) limited() packed {
 		return rounded(*v, 6) // samples are whole microseconds
 	}
 	var out packed
-	for _, d := range []*row.Dist{m.Figures.TTFT, m.Figures.ITL} {
+	for _, d := range []*row.Dist{m.Figures.TTFT, m.Figures.ITL, m.Figures.TPOT, m.Figures.E2E} {
 		if d == nil {
 			d = &row.Dist{}
 		}

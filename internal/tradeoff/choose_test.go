@@ -219,3 +219,49 @@ func TestChoose(t *testing.T) {
 		t.Errorf("without limits all are met, the best first: %+v", c)
 	}
 }
+
+// What is likely to meet the limits goes before what only its roof allows; what the roof
+// forbids is no hope.
+func TestPromising(t *testing.T) {
+	hopes := []Hope{
+		{TTFT: Outlook{60, 110}, TPOT: Outlook{4, 7}, GPUMinutes: 5},  // the roof allows 100 and 10, not likely
+		{TTFT: Outlook{20, 40}, TPOT: Outlook{12, 20}, GPUMinutes: 1}, // the roof forbids 10
+		{TTFT: Outlook{30, 50}, TPOT: Outlook{5, 8}, GPUMinutes: 50},  // likely
+		{TTFT: Outlook{30, 80}, TPOT: Outlook{5, 6}, GPUMinutes: 20},  // as likely, and cheaper
+	}
+	limits := []Limit{{Figure: "ttft_ms", Permille: 990, Max: 100}, {Figure: "itl_ms", Permille: 990, Max: 10}}
+	if i, likely := Promising(hopes, limits); i != 3 || !likely {
+		t.Errorf("%d, likely %v", i, likely)
+	}
+	if i, likely := Promising(hopes[:2], limits); i != 0 || likely {
+		t.Errorf("%d, likely %v", i, likely)
+	}
+	if i, _ := Promising(hopes[1:2], limits); i != -1 {
+		t.Errorf("a roof above the limit is hope %d", i)
+	}
+}
+
+// A hope's figures, on paper: one stream reads the weights once a token.
+func TestHopes(t *testing.T) {
+	c := known()
+	gaps := Gaps(c, nil)
+	hopes := Hopes(c, gaps, "m", "1024:256")
+	if len(hopes) != 16 {
+		t.Fatalf("%d hopes of 4 recipes at 4 loads", len(hopes))
+	}
+	for _, h := range hopes {
+		if gaps[h.Gap].Recipe != "m/t/latency/vllm" || h.Concurrency != 1 {
+			continue
+		}
+		step := (2*7504924672 + 1152*131072) / 3350e9 * 1e3
+		if math.Abs(h.TPOT.Hard/step-1) > 1e-3 || math.Abs(h.TPOT.Likely/(step/0.6)-1) > 1e-3 {
+			t.Errorf("TPOT %+v, on paper %v ms", h.TPOT, step)
+		}
+		if e2e := h.TTFT.Hard + 255*h.TPOT.Hard; math.Abs(h.E2E.Hard/e2e-1) > 1e-9 {
+			t.Errorf("E2E %+v, on paper %v ms", h.E2E, e2e)
+		}
+	}
+	if got := Hopes(c, gaps, "m", "1:1"); got != nil {
+		t.Errorf("hopes of a shape without gaps: %+v", got)
+	}
+}

@@ -63,6 +63,7 @@ type load struct{ isl, osl, concurrency int64 }
 type roofs struct {
 	perUser, perGPU rates   // output tok/s
 	waveSeconds     float64 // each stream's one request, all streams together
+	ttft, tpot, e2e Outlook
 }
 
 // rates are a hard roof and the expected line, which differ where tokens share experts or
@@ -108,6 +109,7 @@ func roofsOf(c Catalog, recipe string, at load) (r roofs, fits bool, why string)
 			return r, true, why
 		}
 	}
+	r.ttft, r.tpot, r.e2e = outlook(h, roofline.HeldTTFT), outlook(h, roofline.HeldTPOT), outlook(h, roofline.HeldE2E)
 	h.Figure = roofline.HeldTPOT
 	token := h.Expected()
 	r.perUser = rates{1e3 / h.Roof(), 1e3 / token}

@@ -1,11 +1,11 @@
 // The home page's table while limits hold: of each cell the best row within them, the
 // nearest outside them, and the best whose percentile is not known.
-import { like } from "../js/format";
+import { like, prose } from "../js/format";
 import { make } from "../js/make";
 import type { Cell, Line, Mark } from "../js/marks";
 
 export interface Limit {
-  name: "TTFT" | "ITL";
+  name: "TTFT" | "ITL" | "TPOT" | "E2E";
   permille: number;
   most: number; // ms
 }
@@ -23,6 +23,7 @@ export interface Left {
   marks: Mark[];
   ids: string[];
   held: Held[][];
+  among: number[]; // rows of the reader's devices and weights
   met: number[]; // best first
   lower: number[]; // within the limits as far as their percentiles go, best first
   permille: number;
@@ -55,7 +56,7 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
     const known = (i: number) => left.held[i]!.every((h) => !Number.isNaN(h.found));
     const exact = (i: number) => left.held[i]!.every((h) => h.permille === h.limit.permille && !Number.isNaN(h.found));
     const over = (i: number) => Math.max(...left.held[i]!.map((h) => (h.met ? 0 : Number.isNaN(h.found) ? 0 : h.found / h.limit.most - 1)));
-    const all = left.marks.map((_, i) => i);
+    const all = left.among;
     const outside = all.filter((i) => over(i) > 0).sort((a, b) => Number(exact(b)) - Number(exact(a)) || over(a) - over(b));
     const unknown = [...left.lower, ...all.filter((i) => !known(i) && over(i) === 0)];
     const [met, lower] = [left.met, unknown].map((places) => bestOfCells(places, left.marks)) as [number[], number[]];
@@ -67,7 +68,7 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
       added.push(make("tbody", { className: "group" }, make("tr", {}, title),
         ...places.flatMap((i, n) => rowOf(i, rank(n), left, upper))));
     };
-    group("Within your limits", met, (n) => ranks[n] ?? "—");
+    group(left.held[0]?.length ? "Within your limits" : "Of your devices and weights", met, (n) => ranks[n] ?? "—");
     group("Outside your limits", near, () => "—");
     group(`Not known at p${left.permille / 10}`, lower, () => "—");
     table.tHead!.after(...added);
@@ -85,7 +86,7 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
     cells[at.rank]!.textContent = rank;
     cells[at.c]!.textContent = line.c;
     fill(cells[at.perGPU]!, line.per_gpu, make("strong", {}, line.per_gpu[0]));
-    cells[at.bar]!.replaceChildren(bar(scale, mark.row[8] ?? 0, line.span));
+    cells[at.bar]!.replaceChildren(bar(scale, mark.row[16] ?? 0, line.span));
     fill(cells[at.perUser]!, line.per_user);
     for (const name of ["TTFT", "ITL"] as const) {
       const figures = name === "TTFT" ? line.ttft : line.itl;
@@ -94,6 +95,12 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
         const held = left.held[i]!.find((h) => h.limit.name === name && h.limit.permille === permille);
         latency(cell, figures, permille, held, heads[cell.cellIndex]?.querySelector(".u")?.textContent === "s" ? 1e-3 : 1);
       });
+    }
+    // Limits of what has no column stand under the cell's name.
+    const sub = cells[1]!.querySelector(".sub");
+    for (const h of left.held[i]!) {
+      if (h.limit.name === "TTFT" || h.limit.name === "ITL" || Number.isNaN(h.found)) continue;
+      sub?.after(make("span", { className: h.met ? "sub" : "sub warn" }, `${h.limit.name} p${h.permille / 10} ${prose(h.found)}\u00a0ms${h.met ? "" : ` ↑ over by ${prose(h.found - h.limit.most)}`}`));
     }
     fill(cells[at.roof]!, line.roof, line.over ? `${line.roof[0]} ↑` : line.roof[0]);
     cells[at.roof]!.classList.toggle("bad", line.over === true);

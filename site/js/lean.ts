@@ -17,6 +17,8 @@ export interface Lean {
    * nothing answers the nearest row and the limit most missed.
    */
   choose(rows: readonly number[][], limits: readonly number[][]): { met: number[]; lower: number[]; known: number; nearest: number; worst: number };
+  /** The unmeasured load whose measuring would most likely meet the limits; place -1: none could. */
+  promising(hopes: readonly number[][], limits: readonly number[][]): { place: number; likely: boolean };
   /** The pairs of a ladder and a reference, and where they cross. */
   against(reference: readonly Rung[], ladder: readonly Rung[]): { pairs: Pair[]; crossings: Crossing[] };
   /** Of each point, whether nothing beats it on both axes. */
@@ -102,6 +104,13 @@ async function load(): Promise<Lean> {
       const [at, most] = [write("rows", rows.flat()), write("limits", limits.flat())];
       const [met = 0, lower = 0, known = 0, nearest = -1, worst = -1, ...places] = read(answer, go.choose(at, rows.length, most, limits.length, answer));
       return { met: places.slice(0, met), lower: places.slice(met, met + lower), known, nearest, worst };
+    },
+    promising(hopes, limits) {
+      if (hopes.length === 0) return { place: -1, likely: false };
+      const answer = space("answer", room);
+      const [at, most] = [write("rows", hopes.flat()), write("limits", limits.flat())];
+      const [place = -1, likely] = read(answer, go.promising(at, hopes.length, most, limits.length, answer));
+      return { place, likely: likely === 1 };
     },
     against(reference, ladder) {
       const answer = space("answer", 2 + 9 * Math.max(reference.length, 1));

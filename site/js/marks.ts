@@ -8,6 +8,10 @@ export interface Mark {
   verdict: string;
   address: string; // of the row's page
   row: (number | null)[]; // what limits are held against: see choose in lean.d.ts
+  gpus: number;
+  dtype: string; // of the weights
+  total: (number | null)[]; // input and output tok/s of one GPU
+  joules?: string; // an output token
   line: Line;
 }
 

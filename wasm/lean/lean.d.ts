@@ -38,6 +38,13 @@ export interface LeanExports extends WebAssembly.Exports {
    */
   hold(row: number, limits: number, k: number, answer: number): number;
   /**
+   * Of n loads that are not measured, each 7 slots (hard and likely TTFT, TPOT and E2E in
+   * ms, GPU-minutes), the one whose measuring would most likely meet k limits: writes its
+   * place (-1 where no roof allows them), and 1 if it meets them where it comes as near its
+   * roofs as measured runs did. Returns 2; 0 as above.
+   */
+  promising(hopes: number, n: number, limits: number, k: number, answer: number): number;
+  /**
    * Holds k rungs of a ladder against n of a reference; a rung is 4 slots (load, figure,
    * its interval's ends). Writes how many loads both have and how many times they cross,
    * then 5 slots a load (load, the ladder's figure ÷ the reference's, its ends, 1 where the

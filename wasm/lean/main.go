@@ -172,6 +172,32 @@ func limitsOf(in []float64) []tradeoff.Limit {
 	return limits
 }
 
+// hopeSlots of a hope: hard and likely TTFT, TPOT and E2E in ms, and GPU-minutes.
+const hopeSlots = 7
+
+// promising writes which of n hopes would most likely meet the limits (−1: none could),
+// and 1 if it does so where it comes as near its roofs as measured runs did. It returns 2,
+// 0 as above.
+//
+//go:wasmexport promising
+func promising(hopes unsafe.Pointer, n uint32, limits unsafe.Pointer, k uint32, out unsafe.Pointer) uint32 {
+	in, most, to := slots(hopes, uint64(n)*hopeSlots), slots(limits, uint64(k)*limitSlots), slots(out, 2)
+	if in == nil || most == nil || to == nil {
+		return 0
+	}
+	of := make([]tradeoff.Hope, n)
+	for i := range of {
+		h := in[i*hopeSlots:]
+		of[i] = tradeoff.Hope{
+			TTFT: tradeoff.Outlook{Hard: h[0], Likely: h[1]}, TPOT: tradeoff.Outlook{Hard: h[2], Likely: h[3]},
+			E2E: tradeoff.Outlook{Hard: h[4], Likely: h[5]}, GPUMinutes: h[6],
+		}
+	}
+	best, likely := tradeoff.Promising(of, limitsOf(most))
+	to[0], to[1] = float64(best), truth(likely)
+	return 2
+}
+
 // Slots of what two ladders have to say of each other.
 const (
 	rungSlots  = 4 // load, figure, its interval's ends
