@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"rowproof/internal/launch"
 )
 
 // Exit codes, the same for every verb.
@@ -59,6 +61,9 @@ func verbs() []verb {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == launch.KeepVerb {
+		os.Exit(launch.Keep(os.Args[2:]))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

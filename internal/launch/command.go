@@ -39,11 +39,17 @@ type Options struct {
 	Folder  string   // the working directory, which a container needs for a folder of weights; "" gives none
 }
 
-// Command is what starts a server. Env is set beside the environment of the caller.
+// Command is what starts a server. Env is set beside the environment of the caller, and so
+// is Taken: names whose values are those of variables of that environment, which are
+// written down nowhere.
 type Command struct {
-	Env  map[string]string
-	Argv []string
+	Env   map[string]string
+	Taken map[string]string
+	Argv  []string
 }
+
+// apptainerEnv is the prefix of what apptainer takes inside though it clears the rest.
+const apptainerEnv = "APPTAINERENV_"
 
 // cache is where a container finds the host's HF_HOME.
 const cache = "/hf-cache"
@@ -73,7 +79,7 @@ func For(model string, r *row.Recipe, o Options) Command {
 	case Docker, Podman:
 		return Command{Env: map[string]string{}, Argv: oci(r, o, own)}
 	case Apptainer:
-		return Command{Env: map[string]string{}, Argv: apptainer(r, o, own)}
+		return Command{Env: map[string]string{}, Taken: map[string]string{apptainerEnv + "HF_TOKEN": "HF_TOKEN"}, Argv: apptainer(r, o, own)}
 	}
 	return Command{Env: r.Env, Argv: own}
 }
@@ -137,6 +143,9 @@ func (c Command) Words() []string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		words = append(words, name+"="+Quote(c.Env[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Taken)) {
+		words = append(words, name+`="$`+c.Taken[name]+`"`)
 	}
 	for _, word := range c.Argv {
 		words = append(words, Quote(word))

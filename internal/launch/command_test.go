@@ -48,7 +48,7 @@ func TestContainerCommands(t *testing.T) {
 		{&rocm, Options{Means: Docker, Port: 8000, Folder: "/work"},
 			"docker run --rm --device=/dev/kfd --device=/dev/dri --group-add video --security-opt seccomp=unconfined --ipc=host --network=host -e HF_TOKEN -v /work:/work -w /work -e VLLM_USE_V1=1 --entrypoint" + served},
 		{r, Options{Means: Apptainer, Port: 8000, Cache: "/data/hf"},
-			"apptainer exec --cleanenv --nv --bind /data/hf:/hf-cache --env HF_HOME=/hf-cache --env VLLM_USE_V1=1 docker://registry.example/vllm@sha256:b2 vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096 --port 8000"},
+			`APPTAINERENV_HF_TOKEN="$HF_TOKEN" ` + "apptainer exec --cleanenv --nv --bind /data/hf:/hf-cache --env HF_HOME=/hf-cache --env VLLM_USE_V1=1 docker://registry.example/vllm@sha256:b2 vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096 --port 8000"},
 	} {
 		if got := For("llama-3.1-8b", c.recipe, c.o).Line(); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.o.Means, got, c.want)
