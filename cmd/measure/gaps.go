@@ -131,6 +131,9 @@ func ranked(b *rowfile.Bundle, i int, results []gate.Result, withdrawn map[strin
 		ISL: r.Workload.ISL, OSL: r.Workload.OSL, Repeats: r.Workload.Repeats,
 		Verdict: verdict, PerGPU: r.Figures.OutputTokPerSecPerGPU,
 	}
+	if was := b.Report.AsItWas; was != nil {
+		m.Version = was.Recipe.Engine.Version
+	}
 	if c := r.Workload.Load.Concurrency; c != nil && !r.Workload.OpenLoop() {
 		m.Concurrency = *c
 	}

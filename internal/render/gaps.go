@@ -1,7 +1,9 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rowproof/internal/gate"
@@ -14,6 +16,8 @@ import (
 type gapsView struct {
 	Answer   string
 	Basis    string
+	Devices  []choice
+	Models   []choice
 	Gaps     []gapView
 	More     []gapView // closed at first, so that the page is not too long for a phone
 	MoreName string
@@ -24,7 +28,10 @@ const firstGaps = 10
 
 type gapView struct {
 	ID, Rank  string
+	Device    string // one of its devices
+	Model     string
 	What, Why string
+	Again     bool   // the gap before says the same: shown where that is not
 	Cost      string // "" where no roof could be computed
 	Basis     string
 	Link      string // the recipe
@@ -40,12 +47,20 @@ func (w *world) compared() []tradeoff.Measured {
 			verdict = gate.Verified
 		}
 		out = append(out, tradeoff.Measured{
-			ID: m.ID, Recipe: m.Key.String(), Ranked: m.Workload.Ranked(), QueueBound: m.queueBound(), ISL: m.Workload.ISL, OSL: m.Workload.OSL,
+			ID: m.ID, Recipe: m.Key.String(), Version: m.pinnedVersion(), Ranked: m.Workload.Ranked(), QueueBound: m.queueBound(), ISL: m.Workload.ISL, OSL: m.Workload.OSL,
 			Concurrency: m.concurrency(), Repeats: m.Workload.Repeats, Verdict: verdict,
 			PerUser: m.perUser().Value, PerGPU: m.perGPU().Value,
 		})
 	}
 	return out
+}
+
+// pinnedVersion is the engine's version as the recipe pinned it when the row was measured.
+func (m *measured) pinnedVersion() string {
+	if r := m.recipe(); r != nil {
+		return r.Engine.Version
+	}
+	return ""
 }
 
 // adopt adds to the catalogue what rows were measured against and it no longer holds,
@@ -78,21 +93,24 @@ func (s *site) writeGaps(w *world) error {
 	for _, g := range w.gaps {
 		id := format.Count(int64(g.Rank))
 		view := gapView{
-			ID: gapID(g.Rank), Rank: id, What: g.What, Why: g.Why, Basis: g.Basis,
+			ID: gapID(g.Rank), Rank: id, What: strings.ReplaceAll(g.What, "c = ", "c"+format.NBSP+"="+format.NBSP), Why: g.Why, Basis: g.Basis,
 			Command: command{"Measure it", wrapped(strings.Fields(g.Command), 62)},
 		}
 		if k, ok := parseKey(g.Recipe); ok {
 			view.Link = "recipes/" + k.Model + "/#" + k.anchor()
 		}
+		view.Model, view.Device = g.Model, severalOf.ReplaceAllString(g.Target, "")
+		device := view.Device
+		if t, ok := w.catalog.Target(g.Target); ok {
+			device = deviceName(t)
+		}
+		v.Devices = oneMore(v.Devices, choice{Value: view.Device, Text: device})
+		v.Models = oneMore(v.Models, choice{Value: g.Model, Text: s.modelTitle(w, g.Model)})
 		if g.GPUMinutes != nil {
 			view.Cost = format.Plural(int(*g.GPUMinutes), "GPU-minute", "GPU-minutes")
 		}
 		// What holds of one gap after another is said of the first.
-		if view.Why == said {
-			view.Why = ""
-		} else {
-			said = view.Why
-		}
+		view.Again, said = view.Why == said, view.Why
 		v.Gaps = append(v.Gaps, view)
 	}
 	if n := len(v.Gaps); n > firstGaps+1 {
@@ -103,6 +121,15 @@ func (s *site) writeGaps(w *world) error {
 		Address: "gaps/", Kind: "gaps", Section: "gaps/", Title: "What's missing — and how to fill it",
 		Description: v.Answer + " Each gap comes with the exact command to run.", Main: v,
 	})
+}
+
+// oneMore adds a choice where there is none of its value, by name.
+func oneMore(choices []choice, c choice) []choice {
+	at, found := slices.BinarySearchFunc(choices, c, func(a, b choice) int { return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Value, b.Value)) })
+	if found {
+		return choices
+	}
+	return slices.Insert(choices, at, c)
 }
 
 func gapID(rank int) string { return "gap-" + format.Exact(float64(rank)) }

@@ -38,7 +38,12 @@ const (
 	GapLoad   = "load"   // a concurrency that a measured shape lacks
 	GapShape  = "shape"  // a shape that a measured recipe lacks
 	GapRank   = "rank"   // rows that stand in no ranking
+	GapStale  = "stale"  // rows of another engine version than the recipe pins
 )
+
+// What a reader is likely to ask for of each user, as the most time between two tokens:
+// of each, the row that then gives the most per GPU is an answer.
+var tpotLimits = []float64{50, 20, 10, 5} // ms
 
 // Gap is something not measured, with what it would cost and how to close it.
 type Gap struct {
@@ -54,6 +59,7 @@ type Gap struct {
 	What       string   // a sentence
 	Why        string   // a sentence
 	Changes    []string // recommendations that it could change: its roof passes what leads
+	Neighbours int      // open loads between two that are measured
 	Likely     int      // of those, how many change if it comes as near its roof as measured runs did
 	GPUs       int64
 	GPUMinutes *int64 // about; nil when no roof could be computed
@@ -77,6 +83,7 @@ func Gaps(c Catalog, rows []Measured) []Gap {
 	slices.SortStableFunc(gaps, func(a, b Gap) int {
 		return cmp.Or(
 			cmp.Compare(density(b), density(a)),
+			cmp.Compare(b.Neighbours, a.Neighbours),
 			cmp.Compare(minutes(a), minutes(b)),
 			cmp.Compare(a.Recipe, b.Recipe),
 			cmp.Compare(a.Shape, b.Shape))
@@ -108,8 +115,29 @@ type scope struct {
 	isl, osl int64
 }
 
-// leader is the best that ranks in a scope, by either rate; 0 when none does.
-type leader struct{ perUser, perGPU float64 }
+// leader is the best that ranks in a scope, by either rate; 0 when none does. points are
+// all that rank there.
+type leader struct {
+	perUser, perGPU float64
+	points          []Point
+}
+
+// beaten says whether some row is at least as good as p on both axes.
+func (l *leader) beaten(p Point) bool {
+	return slices.ContainsFunc(l.points, func(q Point) bool { return q.X >= p.X && q.Y >= p.Y })
+}
+
+// within is the most per GPU that a row gives whose users each have a rate at least; 0
+// when none has.
+func (l *leader) within(perUser float64) float64 {
+	most := 0.0
+	for _, q := range l.points {
+		if q.X >= perUser {
+			most = max(most, q.Y)
+		}
+	}
+	return most
+}
 
 func leaders(rows []Measured) map[scope]leader {
 	best := map[scope]leader{}
@@ -126,63 +154,109 @@ func leaders(rows []Measured) map[scope]leader {
 		if r.PerGPU != nil {
 			l.perGPU = max(l.perGPU, *r.PerGPU)
 		}
+		if r.PerUser != nil && r.PerGPU != nil {
+			l.points = append(l.points, Point{*r.PerUser, *r.PerGPU})
+		}
 		best[s] = l
 	}
 	return best
 }
 
-// recipeGaps lists one recipe's gaps, one a shape.
-func recipeGaps(c Catalog, id string, rows []Measured, best map[scope]leader) []Gap {
-	measured, unranked := map[load]bool{}, map[load]bool{}
-	known := false
-	for i := range rows {
-		r := &rows[i]
-		if r.Recipe != id || r.Verdict == "withdrawn" {
-			continue
+// own is what a recipe has measured of one shape.
+type own struct {
+	known  bool            // it has rows, of this shape or another
+	have   map[int64]Point // best rates of the loads that count; NaN where a row has none
+	weak   map[int64]bool  // loads whose rows stand in no ranking
+	stale  map[int64]bool  // loads of which all rows that would count are of another engine version
+	before string          // that version
+}
+
+// bound is the most that the recipe's own rows leave to a load: more streams never speed up
+// one of them, and fewer never serve more together.
+func (o *own) bound(n int64) Point {
+	most := Point{math.Inf(1), math.Inf(1)}
+	for c, p := range o.have {
+		if c < n && p.X < most.X {
+			most.X = p.X
 		}
-		known = true
-		l := load{r.ISL, r.OSL, r.Concurrency}
-		if r.counts() {
-			measured[l] = true
-		} else {
-			unranked[l] = true
+		if c > n && p.Y < most.Y {
+			most.Y = p.Y
 		}
 	}
+	return most
+}
+
+// lowest and highest are the ends of the measured loads; ok is false where there is none.
+func (o *own) ends() (lowest, highest int64, ok bool) {
+	for c := range o.have {
+		if !ok || c < lowest {
+			lowest = c
+		}
+		highest = max(highest, c)
+		ok = true
+	}
+	return lowest, highest, ok
+}
+
+// recipeGaps lists one recipe's gaps, one a shape.
+func recipeGaps(c Catalog, id string, rows []Measured, best map[scope]leader) []Gap {
+	version := c.Recipes[id].Engine.Version
+	known := slices.ContainsFunc(rows, func(r Measured) bool { return r.Recipe == id && r.Verdict != "withdrawn" })
 	var gaps []Gap
 	for i, s := range shapes {
 		if i > 0 && !known {
 			break
 		}
-		var open []load
-		var have []int64
-		weak := 0
-		for _, n := range ladder {
-			l := load{s[0], s[1], n}
-			switch {
-			case measured[l]:
-				have = append(have, n)
+		o := own{known: known, have: map[int64]Point{}, weak: map[int64]bool{}, stale: map[int64]bool{}}
+		for i := range rows {
+			r := &rows[i]
+			if r.Recipe != id || r.Verdict == "withdrawn" || r.ISL != s[0] || r.OSL != s[1] {
 				continue
-			case unranked[l]:
-				weak++
 			}
-			open = append(open, l)
+			switch n := r.Concurrency; {
+			case !r.counts():
+				o.weak[n] = true
+			case r.Version != "" && version != "" && r.Version != version:
+				o.stale[n], o.before = true, r.Version
+			default:
+				p := Point{math.NaN(), math.NaN()}
+				if was, ok := o.have[n]; ok {
+					p = was
+				}
+				o.have[n] = Point{higher(p.X, r.PerUser), higher(p.Y, r.PerGPU)}
+			}
 		}
-		if g, ok := shapeGap(c, id, open, have, weak, known, best); ok {
+		var open []load
+		for _, n := range ladder {
+			if _, ok := o.have[n]; !ok {
+				open = append(open, load{s[0], s[1], n})
+			}
+		}
+		if g, ok := shapeGap(c, id, open, &o, best); ok {
 			gaps = append(gaps, g)
 		}
 	}
 	return gaps
 }
 
+// higher is the higher of a rate and another that may be missing.
+func higher(rate float64, other *float64) float64 {
+	if other == nil || rate >= *other {
+		return rate
+	}
+	return *other
+}
+
 // shapeGap describes the open loads of one shape, ok = false when none of them can run.
-func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known bool, best map[scope]leader) (Gap, bool) {
+func shapeGap(c Catalog, id string, open []load, o *own, best map[scope]leader) (Gap, bool) {
 	p := parts(id)
 	r := c.Recipes[id]
 	g := Gap{Recipe: id, Model: p.model, Target: p.target, Strategy: p.strategy, Engine: p.engine, GPUs: r.GPUs()}
 	why := ""
 	seconds := float64(startSeconds)
-	var top roofs
+	var reach []reached
 	var kept []load
+	lowest, highest, some := o.ends()
 	for _, l := range open {
 		f, fits, unknown := roofsOf(c, id, l)
 		if !fits {
@@ -192,14 +266,12 @@ func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known b
 			why = unknown
 		}
 		kept = append(kept, l)
-		// More streams never speed up one of them, and fewer never serve more together:
-		// what this recipe has measured already says all that a load on the same side can.
-		if len(have) == 0 || l.concurrency < slices.Min(have) {
-			top.perUser.raise(f.perUser)
-		}
-		if len(have) == 0 || l.concurrency > slices.Max(have) {
-			top.perGPU.raise(f.perGPU)
-		}
+		bound := o.bound(l.concurrency)
+		reach = append(reach, reached{
+			could:     Point{min(f.perUser.hard, bound.X), min(f.perGPU.hard, bound.Y)},
+			likely:    Point{min(float64(f.perUser.expected*efficiency), bound.X), min(float64(f.perGPU.expected*efficiency), bound.Y)},
+			leadsUser: !some || l.concurrency < lowest, leadsGPU: !some || l.concurrency > highest,
+		})
 		requests := max(leastTimed, leastWaves*l.concurrency)
 		waves := float64((requests+l.concurrency-1)/l.concurrency + warmupWaves)
 		seconds += minRepeats * float64(waves*f.waveSeconds) / efficiency
@@ -212,22 +284,36 @@ func shapeGap(c Catalog, id string, open []load, have []int64, weak int, known b
 	}
 	g.Shape = itoa(kept[0].isl) + ":" + itoa(kept[0].osl)
 	at := scope{p.model, kept[0].isl, kept[0].osl}
+	weak, stale := 0, 0
+	for _, l := range kept {
+		switch {
+		case o.stale[l.concurrency]:
+			stale++
+		case o.weak[l.concurrency]:
+			weak++
+		}
+		if l.concurrency > lowest && l.concurrency < highest {
+			g.Neighbours++
+		}
+	}
 	switch {
-	case !known:
+	case !o.known:
 		g.Kind = GapRecipe
+	case stale > 0 && stale == len(kept):
+		g.Kind = GapStale
 	case weak == len(kept):
 		g.Kind = GapRank
-	case len(have)+weak > 0:
+	case some || weak+stale > 0:
 		g.Kind = GapLoad
 	default:
 		g.Kind = GapShape
 	}
-	g.What = what(c, g)
+	g.What = what(c, g, o.before)
 	if why != "" {
 		g.Why = "What it could reach is not known: " + why + "."
 		g.Basis = "not estimated: " + why
 	} else {
-		g.matter(modelName(c, p.model), top, best[at])
+		g.matter(modelName(c, p.model), reach, best[at], o.before)
 		n := int64(math.Ceil(float64(g.GPUs) * seconds / 60))
 		g.GPUMinutes = &n
 		g.Basis = plural(g.GPUs, "GPU") + " × (" + Basis + ")"
@@ -243,7 +329,7 @@ func modelName(c Catalog, id string) string {
 	return id
 }
 
-func what(c Catalog, g Gap) string {
+func what(c Catalog, g Gap, before string) string {
 	name, target, strategy := modelName(c, g.Model), g.Target, g.Strategy
 	if t := c.Targets[g.Target]; t != nil && t.Name != "" {
 		target = t.Name
@@ -258,6 +344,8 @@ func what(c Catalog, g Gap) string {
 		return cell + ": no row yet; " + at
 	case GapRank:
 		return cell + ": no row that ranks; " + at
+	case GapStale:
+		return cell + ": measured with " + before + ", and the recipe pins " + c.Recipes[g.Recipe].Engine.Version + "; " + at
 	case GapLoad:
 		return cell + ": " + g.Shape + " has no row that ranks at c = " + list(g.Loads)
 	default:
@@ -265,42 +353,106 @@ func what(c Catalog, g Gap) string {
 	}
 }
 
-// matter fills in why a gap matters, and which recommendations its roof could change.
-func (g *Gap) matter(model string, top roofs, best leader) {
+// reached is what a load could come to by its roofs, and what is likely: both no more than
+// the recipe's own rows leave to it.
+type reached struct {
+	could, likely       Point
+	leadsUser, leadsGPU bool // no row of the recipe bounds it on that axis
+}
+
+// matter fills in why a gap matters: which recommendations its roofs could change. These
+// are rank 1 by either rate; a place on the front between the two; and the most per GPU
+// where each user is to have a certain pace.
+func (g *Gap) matter(model string, reach []reached, best leader, before string) {
+	var user, gpu rates
+	for _, r := range reach {
+		if r.leadsUser {
+			user.raise(rates{r.could.X, r.likely.X})
+		}
+		if r.leadsGPU {
+			gpu.raise(rates{r.could.Y, r.likely.Y})
+		}
+	}
+	change := func(what string, likely bool) {
+		g.Changes = append(g.Changes, model+" at "+g.Shape+", "+what)
+		if likely {
+			g.Likely++
+		}
+	}
 	claim := func(what string, roof rates, held float64) string {
 		if roof.hard <= held {
 			return ""
 		}
-		g.Changes = append(g.Changes, model+" at "+g.Shape+", "+what)
-		if float64(roof.expected*efficiency) > held {
-			g.Likely++
-		}
+		change(what, roof.expected > held)
 		s := what + ", where its roof is " + digits(roof.hard)
 		if held > 0 {
 			s += " and the best measured " + digits(held)
 		}
 		return s
 	}
-	user := claim("tok/s for each user", top.perUser, best.perUser)
-	gpu := claim("output tok/s per GPU", top.perGPU, best.perGPU)
+	byUser := claim("tok/s for each user", user, best.perUser)
+	byGPU := claim("output tok/s per GPU", gpu, best.perGPU)
 	var s string
 	switch {
-	case best.perUser == 0 && best.perGPU == 0:
+	case len(best.points) == 0:
 		s = "Nothing of " + model + " ranks at " + g.Shape + " yet: this would be its first recommendation. Its roofs: " +
-			digits(top.perUser.hard) + " tok/s for each user, " + digits(top.perGPU.hard) + " output tok/s per GPU."
-	case user != "" && gpu != "":
-		s = "It could take rank 1 for " + user + ", and for " + gpu + "."
-	case user+gpu != "":
-		s = "It could take rank 1 for " + user + gpu + "."
-	case g.Kind == GapLoad:
-		s = "It cannot take rank 1, but where latency gives way to throughput is read between measured loads."
+			digits(user.hard) + " tok/s for each user, " + digits(gpu.hard) + " output tok/s per GPU."
+	case byUser != "" && byGPU != "":
+		s = "It could take rank 1 for " + byUser + ", and for " + byGPU + "."
+	case byUser+byGPU != "":
+		s = "It could take rank 1 for " + byUser + byGPU + "."
 	default:
-		s = "It cannot take rank 1: even its roof lies below what is measured. It would fill the comparison."
+		s = g.onFront(reach, &best, change)
 	}
-	if g.Kind == GapRank {
+	if len(best.points) > 0 {
+		s += g.paces(reach, &best, change)
+	}
+	switch g.Kind {
+	case GapRank:
 		s = "Its rows stand in no ranking: verified, sustained, three repeats are needed. " + s
+	case GapStale:
+		s = "Its rows are of " + before + ", and say nothing of the version that the recipe now pins. " + s
 	}
 	g.Why = s
+}
+
+// onFront says of a gap that leads by neither rate whether it could stand on the front.
+func (g *Gap) onFront(reach []reached, best *leader, change func(string, bool)) string {
+	could, likely := false, false
+	for _, r := range reach {
+		could = could || !best.beaten(r.could)
+		likely = likely || !best.beaten(r.likely)
+	}
+	switch {
+	case could:
+		change("a place on the front", likely)
+		return "It cannot take rank 1, but could stand on the front: no measured row is better both for each user and per GPU than its roofs."
+	case g.Kind == GapLoad:
+		return "It cannot take rank 1, but where latency gives way to throughput is read between measured loads."
+	}
+	return "It cannot take rank 1: even its roof lies below what is measured. It would fill the comparison."
+}
+
+// paces says at which limits on the time between tokens a gap could give the most per GPU.
+func (g *Gap) paces(reach []reached, best *leader, change func(string, bool)) string {
+	var limits []int64
+	for _, ms := range tpotLimits {
+		pace := 1e3 / ms
+		held := best.within(pace)
+		could, likely := false, false
+		for _, r := range reach {
+			could = could || r.could.X >= pace && r.could.Y > held
+			likely = likely || r.likely.X >= pace && r.likely.Y > held
+		}
+		if could {
+			change("the most per GPU within TPOT p50 ≤ "+itoa(int64(ms))+" ms", likely)
+			limits = append(limits, int64(ms))
+		}
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	return " Within TPOT p50 of " + list(limits) + " ms it could give the most per GPU."
 }
 
 // command is the run that closes a gap, against a server that listens where the

@@ -26,6 +26,7 @@ type Catalog struct {
 type Measured struct {
 	ID          string
 	Recipe      string // MODEL/TARGET/STRATEGY/ENGINE
+	Version     string // of the engine, as the recipe then pinned it; "" where nobody says
 	Ranked      bool   // its load is the one that rankings are of: row.Workload.Ranked
 	QueueBound  bool   // fewer streams were served at once than were offered: gate.QueueBound
 	ISL, OSL    int64

@@ -143,21 +143,87 @@ func TestGapMinutes(t *testing.T) {
 	}
 }
 
-// A load between two that the recipe has measured wins nothing; one above the highest
-// may serve more together.
+// A load between two that the recipe has measured can lead by neither rate: its own rows
+// bound it. It may stand on the front, and be the answer at a pace, unless another recipe's
+// row is better than its bounds on both; one above the highest may serve more together.
 func TestGapsBetweenMeasuredLoads(t *testing.T) {
-	rows := []Measured{ranked("m/t/latency/vllm", 1, 100, 100), ranked("m/t/latency/vllm", 16, 50, 700)}
-	var inner, outer []Measured
-	inner = append(rows, ranked("m/t/latency/vllm", 64, 20, 1000))
-	g := find(t, Gaps(known(), inner), "m/t/latency/vllm", "1024:256")
-	if !slices.Equal(g.Loads, []int64{4}) || len(g.Changes) != 0 ||
-		g.Why != "It cannot take rank 1, but where latency gives way to throughput is read between measured loads." {
+	rows := []Measured{ranked("m/t/latency/vllm", 1, 100, 100), ranked("m/t/latency/vllm", 16, 50, 700), ranked("m/t/latency/vllm", 64, 20, 1000)}
+	at4 := func(more ...Measured) Gap {
+		t.Helper()
+		g := find(t, Gaps(known(), append(slices.Clone(rows), more...)), "m/t/latency/vllm", "1024:256")
+		if !slices.Equal(g.Loads, []int64{4}) || g.Kind != GapLoad || g.Neighbours != 1 {
+			t.Fatalf("%+v", g)
+		}
+		return g
+	}
+	// At c = 4 it can reach 100 a user, as at c = 1, and 700 a GPU, as at c = 16: no row is
+	// as good on both, and of those with 100 tok/s a user the best gives 100.
+	if g := at4(); !slices.Equal(g.Changes, []string{"M at 1024:256, a place on the front", "M at 1024:256, the most per GPU within TPOT p50 ≤ 10 ms"}) ||
+		g.Why != "It cannot take rank 1, but could stand on the front: no measured row is better both for each user and per GPU than its roofs. Within TPOT p50 of 10 ms it could give the most per GPU." {
 		t.Errorf("between: %+v", g)
 	}
-	outer = append(rows, ranked("m/t/latency/vllm", 4, 80, 300))
-	g = find(t, Gaps(known(), outer), "m/t/latency/vllm", "1024:256")
-	if !slices.Equal(g.Loads, []int64{64}) || !slices.Equal(g.Changes, []string{"M at 1024:256, output tok/s per GPU"}) {
+	// Another's row that gives more than 700 to users of 100 leaves it nothing.
+	if g := at4(ranked("m/t/throughput/vllm", 16, 101, 701)); len(g.Changes) != 0 ||
+		g.Why != "It cannot take rank 1, but where latency gives way to throughput is read between measured loads." {
+		t.Errorf("between and beaten: %+v", g)
+	}
+	// One that is better per GPU alone does not.
+	if g := at4(ranked("m/t/throughput/vllm", 16, 99, 5000)); len(g.Changes) != 2 {
+		t.Errorf("beaten on one side: %+v", g)
+	}
+	above := []Measured{rows[0], rows[1], ranked("m/t/latency/vllm", 4, 80, 300)}
+	g := find(t, Gaps(known(), above), "m/t/latency/vllm", "1024:256")
+	if !slices.Equal(g.Loads, []int64{64}) || !slices.Equal(g.Changes, []string{"M at 1024:256, output tok/s per GPU",
+		"M at 1024:256, the most per GPU within TPOT p50 ≤ 50 ms", "M at 1024:256, the most per GPU within TPOT p50 ≤ 20 ms"}) {
 		t.Errorf("above: %+v", g)
+	}
+}
+
+// A gap between measured loads comes before one of the same worth and cost that is not.
+func TestNeighboursComeFirst(t *testing.T) {
+	var rows []Measured
+	for _, n := range []int64{1, 16, 64} { // far beyond any roof: no gap changes anything
+		rows = append(rows, ranked("m/t/latency/vllm", n, 1e6, 1e6))
+	}
+	for _, n := range []int64{4, 16, 64} {
+		rows = append(rows, ranked("m/t/latency/sglang", n, 1e6, 1e6))
+	}
+	gaps := Gaps(known(), rows)
+	inner, outer := find(t, gaps, "m/t/latency/vllm", "1024:256"), find(t, gaps, "m/t/latency/sglang", "1024:256")
+	if inner.Neighbours != 1 || outer.Neighbours != 0 || inner.Rank > outer.Rank {
+		t.Errorf("between: %+v\nat the end: %+v", inner, outer)
+	}
+}
+
+// Rows of another engine version than the recipe pins say nothing of what it now is; a row
+// of the pinned one closes its load again.
+func TestGapsOfStaleVersions(t *testing.T) {
+	c := known()
+	c.Recipes["m/t/latency/vllm"].Engine = row.EngineRef{Name: "vllm", Version: "0.33.0"}
+	var rows []Measured
+	for _, n := range []int64{1, 4, 16, 64} {
+		m := ranked("m/t/latency/vllm", n, 100, 100)
+		m.Version = "0.26.0"
+		rows = append(rows, m)
+	}
+	g := find(t, Gaps(c, rows), "m/t/latency/vllm", "1024:256")
+	if g.Kind != GapStale || !slices.Equal(g.Loads, []int64{1, 4, 16, 64}) ||
+		!strings.Contains(g.What, ": measured with 0.26.0, and the recipe pins 0.33.0; 1024:256 at c = 1, 4, 16 and 64") ||
+		!strings.HasPrefix(g.Why, "Its rows are of 0.26.0, and say nothing of the version that the recipe now pins. ") {
+		t.Errorf("%+v", g)
+	}
+	again := ranked("m/t/latency/vllm", 4, 100, 100)
+	again.Version = "0.33.0"
+	if g := find(t, Gaps(c, append(rows, again)), "m/t/latency/vllm", "1024:256"); !slices.Equal(g.Loads, []int64{1, 16, 64}) || g.Kind != GapStale {
+		t.Errorf("with one of the pinned version: %+v", g)
+	}
+	for i := range rows {
+		rows[i].Version = "0.33.0"
+	}
+	for _, g := range Gaps(c, rows) {
+		if g.Recipe == "m/t/latency/vllm" && g.Shape == "1024:256" {
+			t.Errorf("all its loads are measured with the pinned version: %+v", g)
+		}
 	}
 }
 
@@ -293,11 +359,12 @@ func TestGapsOfModelsWithExperts(t *testing.T) {
 	one, _, _ := roofsOf(c, "m/t/latency/vllm", load{1024, 256, 1})
 	rows := []Measured{ranked("m/t/throughput/vllm", 64, one.perUser.expected*0.7, r.perGPU.expected*0.7)}
 	g := find(t, Gaps(c, rows), "m/t/latency/vllm", "1024:256")
-	if len(g.Changes) != 2 || g.Likely != 0 {
+	ranks := []string{"M at 1024:256, tok/s for each user", "M at 1024:256, output tok/s per GPU"}
+	if len(g.Changes) < 2 || !slices.Equal(g.Changes[:2], ranks) || g.Likely != 0 {
 		t.Errorf("could change %q, likely %d of them", g.Changes, g.Likely)
 	}
 	rows = []Measured{ranked("m/t/throughput/vllm", 64, one.perUser.expected*0.5, r.perGPU.expected*0.5)}
-	if g := find(t, Gaps(c, rows), "m/t/latency/vllm", "1024:256"); len(g.Changes) != 2 || g.Likely != 2 {
+	if g := find(t, Gaps(c, rows), "m/t/latency/vllm", "1024:256"); len(g.Changes) < 2 || !slices.Equal(g.Changes[:2], ranks) || g.Likely < 2 {
 		t.Errorf("could change %q, likely %d of them", g.Changes, g.Likely)
 	}
 }
