@@ -123,7 +123,7 @@ func TestRowPageOfOtherLoads(t *testing.T) {
 			Prompts     string
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, out, "data", "rows.json")), &data); err != nil {
+	if err := json.Unmarshal([]byte(read(t, out, "api", "v1", "rows.json")), &data); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range data.Rows {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"rowproof/internal/render/api"
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 	"rowproof/internal/rowtest"
@@ -326,8 +327,8 @@ func TestDownloadsReadBackIntoTheSameRow(t *testing.T) {
 			t.Errorf("row %d: id %s, samples %s, evidence %v; want %s, %s", i, d.ComputedID, d.SamplesSHA256, d.Evidence != nil, want.ID, want.Samples.SHA256)
 		}
 	}
-	var all struct{ Rows []published }
-	if err := json.Unmarshal([]byte(read(t, s.out, "data/rows.json")), &all); err != nil {
+	var all api.Rows
+	if err := json.Unmarshal([]byte(read(t, s.out, "api/v1/rows.json")), &all); err != nil {
 		t.Fatal(err)
 	}
 	if len(all.Rows) != 4 {

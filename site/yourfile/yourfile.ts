@@ -24,7 +24,7 @@ interface Row {
 
 export interface Taken { problems: string[]; left: string[]; rows: Row[] }
 
-/** A row of this site, as data/rows.json has it. */
+/** A row of this site, as api/v1/rows.json has it. */
 interface Published {
   id: string; page: string; verdict: string; recipe: string; isl: number; osl: number; concurrency: number | null; request_rate: string | null; protocol: string; figures: Figures;
 }
