@@ -85,11 +85,7 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		if err != nil {
 			return exitFailed, err
 		}
-		defer func() {
-			if err := l.stop(); err != nil {
-				fmt.Fprintf(s.err, "measure bench: %v\n", err)
-			}
-		}()
+		defer l.finish(s.err)
 	}
 	srv, stop, err := reach(ctx, o, cat, s.err)
 	if err != nil {

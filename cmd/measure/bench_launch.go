@@ -12,21 +12,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"rowproof/internal/host"
 	"rowproof/internal/launch"
 	"rowproof/internal/row"
 )
 
 const (
-	lastLines     = 30 // of a log, where a server ended before it answered
-	logTail       = 64 << 10
 	healthTimeout = 5 * time.Second
 	healthPause   = 500 * time.Millisecond
+	deathWithin   = 10 * time.Second // from when a server answers no more until its process is seen to have ended
 	launchNews    = 15 * time.Second // between two lines of how far a start is
 )
 
@@ -38,6 +36,7 @@ type launching struct {
 	port   uint16
 	means  string // "" chooses
 	within time.Duration
+	server *launched // once started
 }
 
 func (o *benchOptions) declareLaunch(c collector) {
@@ -70,29 +69,64 @@ func (o *benchOptions) finishLaunch(given func(string) bool, wrong func(string, 
 // launched is the server that a run started.
 type launched struct {
 	*launch.Server
-	log  *serverLog
-	once sync.Once
-	err  error
+	log   *serverLog
+	means string
+	once  sync.Once
+	err   error
 }
 
-// stop ends the server, once; the error says what of it could not be ended.
+// stop ends the server, once; the error says what of it could not be ended, and what of
+// its log could not be written.
 func (l *launched) stop() error {
-	l.once.Do(func() {
-		l.err = l.Stop()
-		l.log.close()
-	})
+	l.once.Do(func() { l.err = errors.Join(l.Stop(), l.log.close()) })
 	return l.err
+}
+
+// died says how the server ended by itself; "" while it runs.
+func (l *launched) died() string {
+	select {
+	case <-l.Ended():
+	default:
+		return ""
+	}
+	if err := l.Err(); err != nil {
+		return "the server ended with " + err.Error()
+	}
+	return "the server ended by itself"
+}
+
+// soonDied is died of a server that no longer answers, whose end may be a moment away.
+func (l *launched) soonDied() string {
+	select {
+	case <-l.Ended():
+	case <-time.After(deathWithin):
+	}
+	return l.died()
+}
+
+// finish ends the server and tells what went wrong with it since it answered.
+func (l *launched) finish(w io.Writer) {
+	if how := l.died(); how != "" {
+		fmt.Fprintf(w, "measure bench: %s while it was measured. %s\n", how, l.log.tells())
+	}
+	if err := l.stop(); err != nil {
+		fmt.Fprintf(w, "measure bench: %v\n", err)
+	}
 }
 
 // start runs the recipe's command and returns once the server answers.
 func (o *benchOptions) start(ctx context.Context, recipe *row.Recipe, w io.Writer) (*launched, error) {
 	model, _, _ := strings.Cut(o.recipe, "/")
-	opts, err := o.launchOptions(model, recipe)
+	opts, err := o.launchOptions(ctx, model, recipe)
 	if err != nil {
 		return nil, err
 	}
 	if holder, err := net.Listen("tcp", o.base.Host); err != nil {
-		return nil, refuse(exitUsage, "--launch: port %d cannot be listened on (%v); end what holds it, or want --port of a free one", o.launch.port, err)
+		by := err.Error()
+		if pid, command, err := host.Serving(ctx, o.base); err == nil {
+			by = fmt.Sprintf("process %d holds it: %s", pid, command)
+		}
+		return nil, refuse(exitUsage, "--launch: port %d cannot be listened on (%s); end what holds it, or want --port of a free one", o.launch.port, by)
 	} else {
 		holder.Close()
 	}
@@ -110,14 +144,15 @@ func (o *benchOptions) start(ctx context.Context, recipe *row.Recipe, w io.Write
 	began := time.Now()
 	s, err := launch.Start(command, opts, log)
 	if err != nil {
-		log.file.Close()
+		_ = log.close() // nothing is in it
 		text := err.Error()
 		if errors.Is(err, exec.ErrNotFound) {
 			text += "; " + install(recipe)
 		}
 		return nil, refuse(exitFailed, "--launch %s: %s", o.recipe, text)
 	}
-	l := &launched{Server: s, log: log}
+	l := &launched{Server: s, log: log, means: opts.Means}
+	o.launch.server = l
 	if err := o.untilHealthy(ctx, l, began, w); err != nil {
 		return nil, errors.Join(err, l.stop())
 	}
@@ -138,7 +173,7 @@ func install(r *row.Recipe) string {
 }
 
 // launchOptions chooses what runs the recipe.
-func (o *benchOptions) launchOptions(model string, r *row.Recipe) (launch.Options, error) {
+func (o *benchOptions) launchOptions(ctx context.Context, model string, r *row.Recipe) (launch.Options, error) {
 	opts := launch.Options{Means: o.launch.means, Port: o.launch.port}
 	image := r.Runtime.Image != ""
 	switch {
@@ -147,13 +182,24 @@ func (o *benchOptions) launchOptions(model string, r *row.Recipe) (launch.Option
 		return opts, nil
 	case !image:
 		return opts, refuse(exitUsage, "--runtime %s: recipe %s names packages and no image; want --runtime process", opts.Means, o.recipe)
-	case opts.Means == "":
-		i := slices.IndexFunc(launch.Containers, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
-		if i < 0 {
-			return opts, refuse(exitFailed, "--launch %s: it runs from the image %s, and none of %s is here; install one of them, or start the server yourself and name it with --base-url",
-				o.recipe, r.Runtime.Image, strings.Join(launch.Containers, ", "))
+	}
+	among := launch.Containers
+	if opts.Means != "" {
+		among = []string{opts.Means}
+	}
+	opts.Means = ""
+	var why []string
+	for _, program := range among {
+		err := launch.Usable(ctx, program)
+		if err == nil {
+			opts.Means = program
+			break
 		}
-		opts.Means = launch.Containers[i]
+		why = append(why, "  "+err.Error())
+	}
+	if opts.Means == "" {
+		return opts, refuse(exitFailed, "--launch %s: it runs from the image %s, and nothing here can run it:\n%s\nMend or install one of %s, or start the server yourself and name it with --base-url",
+			o.recipe, r.Runtime.Image, strings.Join(why, "\n"), strings.Join(launch.Containers, ", "))
 	}
 	opts.Name = fmt.Sprintf("rowproof-%d-%d", o.launch.port, os.Getpid()) // no other run's, which would be removed with ours
 	opts.Cache = hubCache()
@@ -190,38 +236,51 @@ func (o *benchOptions) untilHealthy(ctx context.Context, l *launched, began time
 		Proxy: nil, DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: o.insecure},
 	}}
 	defer client.CloseIdleConnections()
-	told := began
+	told, last := began, ""
 	pause := time.NewTicker(healthPause)
 	defer pause.Stop()
 	for {
-		if healthy(ctx, client, o.base, o.header) {
-			return nil
+		if healthy(ctx, client, o.base, o.header) && l.died() == "" {
+			return o.ours(ctx, l)
 		}
 		if time.Since(began) > o.launch.within {
-			return refuse(exitFailed, "--launch %s: no answer at %s within %s; allow more with --launch-timeout. The end of its log, %s:\n%s",
-				o.recipe, o.base, o.launch.within, l.log.name, l.log.end())
+			return refuse(exitFailed, "--launch %s: no answer at %s within %s; allow more with --launch-timeout. %s", o.recipe, o.base, o.launch.within, l.log.tells())
 		}
 		if time.Since(told) > launchNews {
 			told = time.Now()
-			fmt.Fprintf(w, "starting for %s: %s\n", time.Since(began).Round(time.Second), oneLine(l.log.last()))
+			news := oneLine(l.log.last())
+			if news == last {
+				news = "nothing new"
+			} else {
+				last = news
+			}
+			fmt.Fprintf(w, "starting for %s: %s\n", time.Since(began).Round(time.Second), news)
 		}
 		select {
 		case <-ctx.Done():
 			return refuse(exitInterrupted, "interrupted while the server started")
 		case <-l.Ended():
-			how := "by itself"
-			if err := l.Err(); err != nil {
-				how = "with " + err.Error()
-			}
-			return refuse(exitFailed, "--launch %s: the server ended %s before it answered. The end of its log, %s:\n%s", o.recipe, how, l.log.name, l.log.end())
+			return refuse(exitFailed, "--launch %s: %s before it answered. %s", o.recipe, l.died(), l.log.tells())
 		case <-pause.C:
 		}
 	}
 }
 
-// healthy asks an engine's own route for health, or of one that has none the list of its
-// models, with the header that carries a key.
+// ours refuses a server that answers and is not the one that was started. Whose a port in a
+// container is, not every user can see.
+func (o *benchOptions) ours(ctx context.Context, l *launched) error {
+	pid, command, err := host.Serving(ctx, o.base)
+	if err != nil || l.Owns(int(pid)) || l.means == launch.Docker || l.means == launch.Podman {
+		return nil
+	}
+	return refuse(exitFailed, "--launch %s: at %s answers process %d, which this run did not start: %s; end it, or want --port of a free one", o.recipe, o.base, pid, command)
+}
+
+// healthy asks an engine's own route for health and the list of its models, of which each
+// engine has one at least, with the header that carries a key. Some answer for health before
+// they can answer for a model.
 func healthy(ctx context.Context, client *http.Client, base *url.URL, header http.Header) bool {
+	well := 0
 	for _, route := range []string{"/health", "/v1/models", "/api/tags"} {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath(route).String(), nil)
 		if err != nil {
@@ -233,131 +292,13 @@ func healthy(ctx context.Context, client *http.Client, base *url.URL, header htt
 			return false
 		}
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusNotFound {
-			return resp.StatusCode == http.StatusOK
+		switch resp.StatusCode {
+		case http.StatusOK, http.StatusUnauthorized, http.StatusForbidden: // who may ask is for later
+			well++
+		case http.StatusNotFound: // not of this engine
+		default:
+			return false
 		}
 	}
-	return false
-}
-
-// serverLog is a server's output, in a file as it comes and cleaned of secrets by the
-// line, with its end at hand.
-type serverLog struct {
-	name    string
-	file    *os.File
-	mu      sync.Mutex
-	secrets secrets // its own: the log teaches it more
-	part    []byte  // of a line
-	tail    string
-	written int64
-}
-
-const mostLog = 64 << 20 // bytes of the file
-
-// What in a server's own words may be a secret, whoever set it: values under such names,
-// quoted or behind a flag, and tokens by their form.
-var (
-	quotedValue = regexp.MustCompile(`([A-Za-z_][\w.-]*)['"]?\s*[:=]\s*['"]([^'"]{4,})['"]`)
-	flagValue   = regexp.MustCompile(`--?([A-Za-z][\w-]*)[ =]([^\s'",]{4,})`)
-	tokenForm   = regexp.MustCompile(`\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{12,}|AKIA[A-Z0-9]{16})`)
-)
-
-// masked is a text of the server's as it may be kept.
-func (l *serverLog) masked(text string) string {
-	l.secrets.find(text)
-	for _, form := range []*regexp.Regexp{quotedValue, flagValue} {
-		for _, m := range form.FindAllStringSubmatch(text, -1) {
-			if isSecretName(m[1]) {
-				l.secrets.add(m[2])
-			}
-		}
-	}
-	return spelled(tokenForm.ReplaceAllString(l.secrets.scrub(text), masked))
-}
-
-// openServerLog makes the file beside the run's others, or in a folder for such.
-func openServerLog(o *benchOptions) (*serverLog, error) {
-	var f *os.File
-	var err error
-	if o.output != "" {
-		f, err = os.OpenFile(o.output+".server.log", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	} else {
-		f, err = os.CreateTemp("", "rowproof-server-*.log")
-	}
-	if err != nil {
-		return nil, refuse(exitUsage, "the server's log: %v", err)
-	}
-	own := secrets{texts: slices.Clone(o.secrets.texts), forms: slices.Clone(o.secrets.forms)}
-	return &serverLog{name: f.Name(), file: f, secrets: own}, nil
-}
-
-func (l *serverLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.part = append(l.part, p...)
-	end := len(l.part)
-	if end < logTail { // a line that never ends goes out in pieces
-		end = strings.LastIndexAny(string(l.part), "\n\r") + 1
-	}
-	if end == 0 {
-		return len(p), nil
-	}
-	text := l.masked(string(l.part[:end]))
-	l.part = append([]byte(nil), l.part[end:]...)
-	l.tail += text
-	if n := len(l.tail) - logTail; n > 0 {
-		l.tail = l.tail[n:]
-	}
-	switch before := l.written; {
-	case before >= mostLog:
-		return len(p), nil // its end is still at hand
-	case before+int64(len(text)) >= mostLog:
-		text += fmt.Sprintf("\n(no more of it is kept: it is above %d MB)\n", mostLog>>20)
-	}
-	l.written += int64(len(text))
-	if _, err := io.WriteString(l.file, text); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// close writes what is left of the last line, too.
-func (l *serverLog) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.written < mostLog {
-		_, _ = io.WriteString(l.file, l.masked(string(l.part)))
-	}
-	l.part = nil
-	l.file.Close()
-}
-
-// lines of the end of the log that hold anything.
-func (l *serverLog) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var out []string
-	for line := range strings.Lines(l.tail + l.masked(string(l.part))) {
-		if line = plain(strings.TrimSpace(line)); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
-// end is the last of what the server said.
-func (l *serverLog) end() string {
-	lines := l.lines()
-	if len(lines) == 0 {
-		return "  (it said nothing)"
-	}
-	return "  " + strings.Join(lines[max(0, len(lines)-lastLines):], "\n  ")
-}
-
-// last is the last line of it.
-func (l *serverLog) last() string {
-	if lines := l.lines(); len(lines) > 0 {
-		return lines[len(lines)-1]
-	}
-	return "it has said nothing yet"
+	return well > 0
 }

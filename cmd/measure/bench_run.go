@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,6 +117,9 @@ func (s *sweep) measure(ctx, work context.Context, n int, p planned) *finished {
 		why := s.srv.gone(goneWithin)
 		if m.gone = why != ""; !m.gone {
 			break
+		}
+		if l := s.o.launch.server; l != nil {
+			why = cmp.Or(l.soonDied(), why)
 		}
 		gone := "the server is gone (" + why + ")"
 		if len(m.samples) > 0 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -179,6 +180,11 @@ func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // Err says how the server ended, once it has.
 func (s *Server) Err() error { return s.err }
+
+// Owns says whether a process is of the server: of its group, below it, or marked.
+func (s *Server) Owns(pid int) bool {
+	return group(pid) == s.PID || slices.Contains(below(s.keeper.Process.Pid), pid) || slices.Contains(marked(s.mark), pid)
+}
 
 // Stop ends the server, all that it started, and waits until nothing of it is left.
 func (s *Server) Stop() error {
