@@ -113,7 +113,7 @@ func TestRecipesSayWhatIsLeft(t *testing.T) {
 		}
 	}
 	code, said = recipesScript(t, "#!/bin/sh\necho out of memory\nexit 9\n", t.TempDir(), "60", nil, twoGPUs, other)
-	for _, want := range []string{"the server ended while starting", "out of memory", twoGPUs + ": no row at c = 1,4,16,64", other + ": no row at c = 1,4,16,64"} {
+	for _, want := range []string{"the server ended with exit status 9 before it answered", "out of memory", twoGPUs + ": no row at c = 1,4,16,64", other + ": no row at c = 1,4,16,64"} {
 		if code != 1 || !strings.Contains(said, want) {
 			t.Errorf("exit %d, want 1 and %q: %s", code, want, said)
 		}
