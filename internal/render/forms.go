@@ -151,18 +151,20 @@ func (f *former) docker() runForm {
 	return form
 }
 
-// apptainer leaves the caller's environment outside, so that the token goes in under the
-// prefix that apptainer takes off again.
 func (f *former) apptainer() runForm {
 	form := runForm{Name: "apptainer"}
 	if form.Missing = f.severalNodes(); form.Missing != "" {
 		return form
 	}
 	c := launch.For(f.key.Model, &f.recipe, launch.Options{Means: launch.Apptainer, Port: port, Weights: f.weights, Flags: f.flags, Cache: hubFolder})
+	var taken []string
+	for _, name := range slices.Sorted(maps.Keys(c.Taken)) {
+		taken = append(taken, name+`="$`+c.Taken[name]+`"`)
+	}
 	own := slices.Index(c.Argv, "docker://"+f.recipe.Runtime.Image) + 1
 	name, bench := f.bench()
 	form.Commands = []command{
-		{f.launchName(), "APPTAINERENV_HF_TOKEN=\"$HF_TOKEN\" \\\n" + inside(c.Argv[:own], c.Argv[own:])},
+		{f.launchName(), strings.Join(append(taken, inside(c.Argv[:own], c.Argv[own:])), " \\\n")},
 		{name, wrapped(bench, wideCommand)},
 	}
 	return form
