@@ -81,6 +81,7 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		return exitUsage, err
 	}
 	if o.launch.wanted {
+		o.before = host.BeforeLaunch(ctx)
 		l, err := o.start(ctx, &asItWas.Recipe, s.err)
 		if err != nil {
 			return exitFailed, err
@@ -184,6 +185,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 		fmt.Fprintf(w, "measure bench: no packet ring (%s), so arrivals are stamped as the kernel hands them over: give this program the right with sudo setcap cap_net_raw+ep %s, or its container NET_RAW\n", cal.noRing, thisProgram())
 	}
 	sw := &sweep{o: o, srv: srv, cat: cat, ref: srv.ref(), answer: cal.answer, extra: cal.notes}
+	sw.ref.Before = o.before
 	if o.dataset != nil {
 		sw.draw = prompts.NewDraw(o.dataset)
 		if n := o.dataset.Skipped; n > 0 {

@@ -66,7 +66,8 @@ type benchOptions struct {
 	recipe          string
 	root            string // of the catalogue; "" is the one in this binary
 	launch          launching
-	receipt         string // a file that measure receipt wrote beside the server
+	before          *row.BeforeLaunch // nil where the run starts no server
+	receipt         string            // a file that measure receipt wrote beside the server
 	requireVerified bool
 	verbose         bool
 	json            bool

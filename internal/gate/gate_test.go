@@ -409,6 +409,21 @@ func TestPlantedDefects(t *testing.T) {
 		{"processes that a container hides", sealed(func(m *made) {
 			m.evidence[1].Apps, m.evidence[1].Unread = nil, map[string]string{"apps": "a container hides them"}
 		}), "host", gate.Unjudged, "missing the devices' processes (a container hides them)", nil},
+		{"hidden processes, and memory that was free before the launch", sealed(func(m *made) {
+			hidden(m, 450<<20)
+		}), "host", gate.Pass, "nobody shared its devices", nil},
+		{"hidden processes, and memory in use before the launch", sealed(func(m *made) {
+			hidden(m, 9<<30)
+		}), "host", gate.Fail, "device 0 was shared with a process that is hidden: 9 GiB of its memory were in use before the server was launched", nil},
+		{"hidden processes, and no reading before the launch", sealed(func(m *made) {
+			hidden(m, 0)
+			m.report.Receipt.BeforeLaunch.Devices, m.report.Receipt.BeforeLaunch.Unread = []row.DeviceMemory{}, "nvidia-smi failed"
+		}), "host", gate.Unjudged, "the memory in use on it before the launch (a container hides them; before the launch: nvidia-smi failed)", nil},
+		{"processes that are seen, and memory in use before the launch", sealed(func(m *made) {
+			apps := m.evidence[1].Apps
+			hidden(m, 9<<30)
+			m.evidence[1].Apps, m.evidence[1].Unread = apps, nil
+		}), "host", gate.Pass, "nobody shared its devices", nil},
 		{"no device readings", sealed(func(m *made) { m.evidence[1].Devices = nil }), "host", gate.Unjudged, "missing device readings", nil},
 		{"throttle reasons not reported", sealed(func(m *made) { m.evidence[1].Devices[7].Throttle = "" }),
 			"host", gate.Unjudged, "missing throttle reasons of device 0", nil},
@@ -533,6 +548,17 @@ func TestSpeculationRaisesTheRoof(t *testing.T) {
 }
 
 // drafts lets the draft counters rise with each reading.
+// hidden has a container hide the processes on the devices, of which so much memory was in
+// use before the launch.
+func hidden(m *made, before int64) {
+	m.evidence[1].Apps, m.evidence[1].Unread = nil, map[string]string{"apps": "a container hides them"}
+	b := &row.BeforeLaunch{At: "2026-11-30T11:00:00Z"}
+	for _, d := range m.report.Receipt.Devices {
+		b.Devices = append(b.Devices, row.DeviceMemory{Index: d.Index, MemoryUsed: &before})
+	}
+	m.report.Receipt.BeforeLaunch = b
+}
+
 func drafts(m *made, drafts, tokens, accepted float64) {
 	for i := range m.evidence[1].Metrics {
 		n := float64(i)

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,13 +50,13 @@ func host(in *Input) Result {
 		used := in.usedDevices()
 		h.clocks(in, used)
 		h.power(in, used)
-		h.strangers(in.Evidence, used)
+		h.strangers(in, used)
 	}
 	switch {
 	case len(h.wrong) > 0:
 		return Result{Answer: Fail, Reason: strings.Join(h.wrong, "; "), Figures: h.figures, Mend: h.mend}
 	case len(h.unknown) > 0:
-		r := missing(strings.Join(h.unknown, ", "), hostMend(in.Report))
+		r := missing(strings.Join(h.unknown, ", "), hostMend(in))
 		r.Figures = h.figures
 		return r
 	case len(h.shaky) > 0:
@@ -65,7 +66,8 @@ func host(in *Input) Result {
 }
 
 // hostMend says how what is unknown of the host could be read.
-func hostMend(r *row.Report) string {
+func hostMend(in *Input) string {
+	r := in.Report
 	switch {
 	case elsewhere(&r.Receipt):
 		return "run measure on the server's own host, where it sees the devices and their processes"
@@ -73,6 +75,8 @@ func hostMend(r *row.Report) string {
 		return r.Receipt.Unread["devices"]
 	case r.AsItWas == nil:
 		return recipeMend
+	case in.Evidence != nil && in.Evidence.Unread["apps"] != "" && r.Receipt.BeforeLaunch == nil:
+		return "have bench start the server (--launch), which reads the devices beforehand, or run it where their processes can be seen"
 	}
 	return ""
 }
@@ -223,9 +227,10 @@ func (h *hosts) power(in *Input, used map[int64]bool) {
 }
 
 // strangers asks whose processes held device memory.
-func (h *hosts) strangers(ev *row.Evidence, used map[int64]bool) {
+func (h *hosts) strangers(in *Input, used map[int64]bool) {
+	ev := in.Evidence
 	if why, ok := ev.Unread["apps"]; ok {
-		h.unknown = append(h.unknown, "the devices' processes ("+why+")")
+		h.beforeLaunch(in, used, why)
 	}
 	for i := range ev.Apps {
 		a := &ev.Apps[i]
@@ -243,3 +248,36 @@ func (h *hosts) strangers(ev *row.Evidence, used map[int64]bool) {
 		}
 	}
 }
+
+// beforeLaunch tells strangers on devices whose processes are hidden, for the reason given,
+// by what memory was in use before the run started the server: where none was, all that is
+// in use since is the server's.
+func (h *hosts) beforeLaunch(in *Input, used map[int64]bool, why string) {
+	before := in.Report.Receipt.BeforeLaunch
+	if before == nil {
+		h.unknown = append(h.unknown, "the devices' processes ("+why+")")
+		return
+	}
+	indexes := make([]int64, 0, len(used))
+	for d := range used {
+		indexes = append(indexes, d)
+	}
+	slices.Sort(indexes)
+	for _, d := range indexes {
+		was := before.Of(d)
+		if was == nil {
+			text := why
+			if before.Unread != "" {
+				text += "; before the launch: " + before.Unread
+			}
+			h.unknown = append(h.unknown, "the processes of device "+itoa(d)+", and the memory in use on it before the launch ("+text+")")
+			continue
+		}
+		h.figures = append(h.figures, Compared{"memory in use on device " + itoa(d) + " before the launch", gibibytes(*was), "at most " + gibibytes(row.IdleBytes)})
+		if *was > row.IdleBytes {
+			h.wrong = append(h.wrong, "device "+itoa(d)+" was shared with a process that is hidden: "+gibibytes(*was)+" of its memory were in use before the server was launched")
+		}
+	}
+}
+
+func gibibytes(n int64) string { return number(float64(n)/(1<<30)) + " GiB" }

@@ -242,8 +242,7 @@ func whyNoApps(name string, apps []app, samples []row.DeviceSample) string {
 	return ""
 }
 
-// idleBytes is more than a driver keeps on an idle device, and less than any server.
-const idleBytes = 1 << 30
+const idleBytes = row.IdleBytes
 
 // devices reads the devices and which of them the server's processes use.
 func (s *smi) devices(ctx context.Context, p *process, zero int64, when string, r *reading) []row.Device {
@@ -349,6 +348,33 @@ func (s *smi) links(ctx context.Context, r *reading) {
 		return
 	}
 	r.raw(row.Before, "nvidia-smi topo -m", raw)
+}
+
+// markRisen takes those devices for the server's whose memory has risen since before it was
+// started, where no process tells.
+func (r *reading) markRisen(devices []row.Device, before *row.BeforeLaunch) {
+	if r.unread["apps"] == "" {
+		return
+	}
+	var risen []int
+	for i := range devices {
+		if devices[i].Processes != nil {
+			return
+		}
+		was, now := before.Of(devices[i].Index), (*int64)(nil)
+		for _, s := range r.devices {
+			if s.Index == devices[i].Index {
+				now = s.MemoryUsed
+			}
+		}
+		if was != nil && now != nil && *now-*was > idleBytes {
+			risen = append(risen, i)
+		}
+	}
+	for _, i := range risen {
+		devices[i].Used = true
+		r.unread["devices[].used"] = "taken from the memory that the launch put into use, since the devices' processes cannot be seen"
+	}
 }
 
 // markUsed says which devices the server uses. Where the processes cannot be seen, the

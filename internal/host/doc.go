@@ -24,6 +24,8 @@ type ServerRef struct {
 	Insecure bool        // accept any certificate of an https server
 	Remote   bool        // its host is another one, so no process or device of this one is read
 
+	Before *row.BeforeLaunch // read before the run started it; nil where it did not
+
 	Engine        string            // vllm, sglang, …, as detected
 	Version       string            // letter for letter as the server reports it; "" when it does not
 	Model         string            // id that it serves

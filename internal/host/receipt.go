@@ -31,6 +31,8 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		Host:    m.host(unread),
 		Runtime: row.RuntimeReceipt{Kind: "unknown", Packages: map[string]string{}},
 		Unread:  unread,
+
+		BeforeLaunch: ref.Before,
 	}
 	if ref.Version == "" {
 		unread["engine.version"] = "the server does not say"
@@ -87,6 +89,7 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 		unread["devices"] = "the server is not on this host, so this host's devices are not its devices"
 	} else if devices := tool.devices(ctx, p, zero, row.Before, r); devices != nil {
 		rec.Devices = devices
+		r.markRisen(devices, ref.Before)
 		if s, ok := tool.(*smi); ok {
 			s.modes(ctx, devices, r)
 		}

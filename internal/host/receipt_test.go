@@ -315,6 +315,34 @@ func TestHiddenProcessesOfSeveralDevices(t *testing.T) {
 	}
 }
 
+// A reading from before the launch tells it: what has risen since is the server's, and what
+// was in use before is not.
+func TestHiddenProcessesAfterALaunch(t *testing.T) {
+	d := loadDevices(t, "testdata/h200-x2.json")
+	d.Apps = nil
+	launched := d.GPUs[1]["memory.used"]
+	d.GPUs[1]["memory.used"] = "4 MiB"
+	useSMI(t, d)
+	m := vllmMachine(t, vllmRoot(t))
+	before := m.beforeLaunch(context.Background())
+	if a, b := before.Of(0), before.Of(1); a == nil || *a < 100<<30 || b == nil || *b != 4<<20 || before.Unread != "" {
+		t.Fatalf("before the launch: %s", asJSON(t, before))
+	}
+	d.GPUs[1]["memory.used"] = launched
+	useSMI(t, d)
+	rec, _ := m.receipt(context.Background(), ServerRef{Base: parseURL(t, "http://127.0.0.1:8000"), Before: before})
+	if rec.Devices[0].Used || !rec.Devices[1].Used || !strings.Contains(rec.Unread["devices[].used"], "the memory that the launch put into use") {
+		t.Errorf("devices %s, unread %v", asJSON(t, rec.Devices), rec.Unread)
+	}
+	if rec.BeforeLaunch != before {
+		t.Errorf("the receipt states %s", asJSON(t, rec.BeforeLaunch))
+	}
+	noSMI(t)
+	if b := m.beforeLaunch(context.Background()); len(b.Devices) != 0 || b.Unread == "" {
+		t.Errorf("without a tool: %s", asJSON(t, b))
+	}
+}
+
 // A GPU that shares the system's memory reports none of its own: that is neither 0 nor
 // no device.
 func TestMemoryNotReported(t *testing.T) {

@@ -13,9 +13,43 @@ type Receipt struct {
 	// client sat elsewhere. Nil where the run read it itself.
 	Taken *Taken `json:"taken,omitempty"`
 
+	// BeforeLaunch is of a run that started its server itself. Nil of any other, and in
+	// reports from before it was read.
+	BeforeLaunch *BeforeLaunch `json:"before_launch,omitempty"`
+
 	// EvidenceSHA256 is of the run's own line in the evidence file, without its newline.
 	// Reports from before it was written have none, and keep their ids.
 	EvidenceSHA256 string `json:"evidence_sha256,omitempty"`
+}
+
+// IdleBytes is more than a driver keeps in use on an idle device, and less than any server.
+const IdleBytes = 1 << 30
+
+// BeforeLaunch is what memory of each device was in use before the run started its server:
+// whatever was, is another's.
+type BeforeLaunch struct {
+	At      string         `json:"at"` // RFC 3339, UTC
+	Devices []DeviceMemory `json:"devices"`
+	Unread  string         `json:"unread,omitempty"` // why there is no device
+}
+
+// DeviceMemory is how much of a device's memory is in use; null where its tool does not say.
+type DeviceMemory struct {
+	Index      int64  `json:"index"`
+	MemoryUsed *int64 `json:"memory_used_bytes"`
+}
+
+// Of is the memory in use on a device; nil where it is not known.
+func (b *BeforeLaunch) Of(index int64) *int64 {
+	if b == nil {
+		return nil
+	}
+	for i := range b.Devices {
+		if b.Devices[i].Index == index {
+			return b.Devices[i].MemoryUsed
+		}
+	}
+	return nil
 }
 
 // EngineReceipt is the server as it reports itself.

@@ -42,6 +42,7 @@ func (s *strict) values(root *node) {
 		s.text(root.member("receipt").member("taken"), "receipt.taken", name, "a time such as 2026-11-30T18:20:00Z, in UTC", validTime)
 	}
 	s.text(root.member("receipt").member("taken"), "receipt.taken", "sha256", "64 hex digits", sumForm.MatchString)
+	s.text(root.member("receipt").member("before_launch"), "receipt.before_launch", "at", "a time such as 2026-11-30T18:20:00Z, in UTC", validTime)
 	s.pools(root.member("as_it_was").member("recipe").member("pools"))
 	s.selftest(root.member("client").member("selftest"))
 	s.text(root, "", "recipe", "MODEL/TARGET/STRATEGY/ENGINE in lower case, or nothing", func(t string) bool { return t == "" || ValidRecipe(t) })
