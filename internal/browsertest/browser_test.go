@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 // tab is one page in its own browser context, so that storage never leaks from test to
 // test, with all that went wrong on it.
 type tab struct {
-	t      *testing.T
+	t      testing.TB
 	ctx    context.Context
 	origin string
 
@@ -85,7 +85,7 @@ type tab struct {
 
 // newTab opens an empty tab that notes every complaint of the browser and every request
 // to another origin than origin.
-func newTab(t *testing.T, origin string) *tab {
+func newTab(t testing.TB, origin string) *tab {
 	t.Helper()
 	parent, err := startBrowser()
 	if err != nil {

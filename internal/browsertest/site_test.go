@@ -58,7 +58,7 @@ func (b *builder) remove() {
 }
 
 // theSite builds and serves the site once.
-func theSite(t *testing.T) *site {
+func theSite(t testing.TB) *site {
 	t.Helper()
 	built.once.Do(func() { built.site, built.err = built.build() })
 	if built.err != nil {

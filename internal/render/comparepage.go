@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -44,11 +45,16 @@ type compareData struct {
 	Shape   string     `json:"shape"`
 }
 
-func (s *site) writeCompare(w *world) error {
+// writeChoosing writes the pages on which a reader chooses among all measured recipes.
+func (s *site) writeChoosing(w *world) error {
 	recipes, err := s.pinnables(w)
 	if err != nil {
 		return err
 	}
+	return errors.Join(s.writeCompare(w, recipes), s.writeExplore(w, recipes))
+}
+
+func (s *site) writeCompare(w *world, recipes []pinnable) error {
 	v := &comparePage{Data: compareData{Metrics: metrics, Slots: slotLooks(), Recipes: recipes, Most: maxPinned}}
 	for _, q := range points {
 		v.Data.Points = append(v.Data.Points, q.name)

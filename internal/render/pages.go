@@ -13,7 +13,7 @@ func (s *site) newFrame() frame {
 		Style: s.assets.style, Icon: s.assets.icon, Lean: s.assets.lean.address, Held: s.assets.lean.integrity,
 		Version: version.Release,
 		Nav: []navItem{
-			{"Cells", ""}, {"Compare", "compare/"}, {"Recipes", "recipes/"}, {"Gaps", "gaps/"}, {"Roofline", "roofline/"},
+			{"Cells", ""}, {"Explore", "explore/"}, {"Compare", "compare/"}, {"Recipes", "recipes/"}, {"Gaps", "gaps/"}, {"Roofline", "roofline/"},
 			{"Method", "methodology/"}, {"Before you launch", "before-you-launch/"},
 		},
 	}
@@ -26,7 +26,7 @@ func (s *site) writePages(w *world) error {
 	return errors.Join(
 		s.writeHomes(w),
 		s.writeRecipes(w, compared),
-		s.writeCompare(w),
+		s.writeChoosing(w),
 		s.writeGaps(w),
 		s.writeArticles(w),
 		s.writeCalculator(w),
