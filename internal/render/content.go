@@ -33,7 +33,7 @@ type section struct {
 }
 
 // fewSections need no contents list.
-const fewSections = 12
+const fewSections = 6
 
 // readArticle renders content/NAME.md. A link without a scheme is an address of the
 // site, such as methodology/#gates, and gets the base.

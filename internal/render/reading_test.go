@@ -61,7 +61,7 @@ func TestLongArticlesListWhatTheyHold(t *testing.T) {
 			t.Errorf("%s leads nowhere", e[1])
 		}
 	}
-	if strings.Contains(read(t, out, "methodology/index.html"), `class="contents"`) {
+	if strings.Contains(read(t, out, "before-you-launch/index.html"), `class="contents"`) {
 		t.Error("a short article has a list")
 	}
 }
