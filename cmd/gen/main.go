@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -80,6 +81,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 func build(ctx context.Context, opts render.Options, stdout, stderr io.Writer) int {
 	start := time.Now()
 	opts.Now = start.UTC().Format(time.RFC3339)
+	opts.Cache = filepath.Join(opts.Root, ".cache", "gen")
 	result, err := render.Build(ctx, opts)
 	var refused *render.Refused
 	switch {
@@ -93,8 +95,12 @@ func build(ctx context.Context, opts render.Options, stdout, stderr io.Writer) i
 		fmt.Fprintf(stderr, "gen: %v\n", err)
 		return exitRefused
 	}
-	fmt.Fprintf(stderr, "gen: %s, %s, %s in %.2f s\n", format.Plural(result.Pages, "page", "pages"),
-		format.Plural(result.Rows, "row", "rows"), format.Bytes(float64(result.Bytes)), time.Since(start).Seconds())
+	unchanged := ""
+	if result.Unchanged {
+		unchanged = ", unchanged,"
+	}
+	fmt.Fprintf(stderr, "gen: %s, %s, %s%s in %.2f s\n", format.Plural(result.Pages, "page", "pages"),
+		format.Plural(result.Rows, "row", "rows"), format.Bytes(float64(result.Bytes)), unchanged, time.Since(start).Seconds())
 	if result.Bytes > render.WarnBytes {
 		fmt.Fprintf(stderr, "gen: warning: GitHub Pages refuses a site above 1 GB\n")
 	}

@@ -45,6 +45,7 @@ var layers = map[string]int{
 	"internal/render/chart":     5,
 	"internal/render/api":       5, // the forms that the site gives to programs
 	"internal/render/halves":    5,
+	"internal/render/kept":      4,
 	"internal/render/roofplot":  5,
 	"internal/render":           6,
 	"cmd/gen":                   9,

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"rowproof/internal/render/kept"
 )
 
 // assets are the addresses, without base, of what pages load.
@@ -132,6 +135,38 @@ func (s *site) buildScripts() error {
 	if err != nil {
 		return err
 	}
+	made, err := s.bundle(root, entries)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(made.Files)) {
+		if err := s.out.write("assets/"+name, made.Files[name]); err != nil {
+			return err
+		}
+	}
+	s.assets.scripts = made.Scripts
+	return nil
+}
+
+// bundle is what the bundler made of the scripts, and what it took for it.
+type bundle struct {
+	Of      kept.Digest            // of what lies in site/, and which packages there are
+	Taken   map[string]kept.Digest // each other file, by absolute path
+	Files   map[string][]byte
+	Scripts map[string][]string // by page kind
+}
+
+// bundle makes the scripts, or takes them from the last build that made them of the same.
+func (s *site) bundle(root string, entries []string) (*bundle, error) {
+	made := &bundle{Taken: map[string]kept.Digest{}, Files: map[string][]byte{}, Scripts: map[string][]string{}}
+	const file = "scripts"
+	if s.cache != nil {
+		made.Of = kept.Of(s.cache.gen, root, s.cache.sumUnder("site", nil), s.cache.sum("package.json"), s.cache.sum("package-lock.json"))
+		last := &bundle{}
+		if kept.Read(s.cache.file(file), last) && last.Of == made.Of && s.cache.same(last.Taken) {
+			return last, nil
+		}
+	}
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir:     root,
 		EntryPoints:       entries,
@@ -158,26 +193,29 @@ func (s *site) buildScripts() error {
 		problems = append(problems, errors.New(place+m.Text))
 	}
 	if len(problems) > 0 {
-		return errors.Join(problems...)
+		return nil, errors.Join(problems...)
 	}
 	for _, f := range result.OutputFiles {
-		if err := s.out.write("assets/"+filepath.Base(f.Path), f.Contents); err != nil {
-			return err
-		}
+		made.Files[filepath.Base(f.Path)] = f.Contents
 	}
 	var meta struct {
+		Inputs  map[string]struct{}
 		Outputs map[string]struct{ EntryPoint string }
 	}
 	if err := json.Unmarshal([]byte(result.Metafile), &meta); err != nil {
-		return fmt.Errorf("bundler's metafile: %w", err)
+		return nil, fmt.Errorf("bundler's metafile: %w", err)
 	}
 	for out, o := range meta.Outputs {
 		if name := path.Base(out); o.EntryPoint != "" {
 			kind := name[:strings.LastIndexByte(name, '-')] // KIND-HASH.js
-			s.assets.scripts[kind] = []string{"assets/" + name}
+			made.Scripts[kind] = []string{"assets/" + name}
 		}
 	}
-	return nil
+	if s.cache != nil && s.cache.takes(made.Taken, root, slices.Collect(maps.Keys(meta.Inputs))) {
+		// Without it, the next build only bundles again.
+		_ = kept.Write(s.cache.file(file), made)
+	}
+	return made, nil
 }
 
 // scriptsOf lists the modules of one kind of page, the shared one first.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rowproof/internal/gate"
+	"rowproof/internal/render/kept"
 	"rowproof/internal/rowfile"
 	"rowproof/internal/rowtest"
 )
@@ -55,7 +56,7 @@ func BenchmarkRowPages(b *testing.B) {
 					errs[i] = s.writeRow(&measured{
 						Row: &one, Report: r, Key: key, File: "data/rows/x.json", Gates: results, Verdict: gate.Verified, Listed: true,
 						Model: &r.AsItWas.Model, Target: &r.AsItWas.Target,
-					}, samples[0], &evidence[1], nil)
+					}, samples[0], &evidence[1], nil, kept.Digest{})
 				})
 				runtime.ReadMemStats(&after)
 				for _, err := range errs {

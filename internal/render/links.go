@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,18 +21,24 @@ type links struct {
 
 	mu       sync.Mutex
 	ids      map[string]map[string]bool // page address → its ids
+	sets     map[string]map[string]bool // those of pages that have the same
 	wanted   map[string]string          // address or address#id, without base → the first page that links to it
 	problems []string
 }
 
+// pageLinks is what one page has and wants.
+type pageLinks struct {
+	IDs, Wants, Problems []string
+}
+
 func newLinks(base string) *links {
-	return &links{base: base, ids: map[string]map[string]bool{}, wanted: map[string]string{}}
+	return &links{base: base, ids: map[string]map[string]bool{}, sets: map[string]map[string]bool{}, wanted: map[string]string{}}
 }
 
 var svgAttribute = regexp.MustCompile(`\s(id|href|xlink:href|style|aria-labelledby)="([^"]*)"`)
 
-// page reads one finished page at its address ("" is the home page).
-func (l *links) page(address string, data []byte) {
+// read reads one finished page.
+func (l *links) read(data []byte) *pageLinks {
 	ids := map[string]bool{}
 	var wants, refs, problems []string
 	attribute := func(tag, name, value string) {
@@ -85,16 +92,32 @@ func (l *links) page(address string, data []byte) {
 			problems = append(problems, fmt.Sprintf("refers to #%s, which this page does not have", id))
 		}
 	}
+	slices.Sort(wants)
+	return &pageLinks{slices.Sorted(maps.Keys(ids)), slices.Compact(wants), problems}
+}
+
+// add takes in a page at its address ("" is the home page). Rows' pages mostly have the
+// same ids, which are held once.
+func (l *links) add(address string, p *pageLinks) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	name := strings.Join(p.IDs, " ")
+	ids := l.sets[name]
+	if ids == nil {
+		ids = map[string]bool{}
+		for _, id := range p.IDs {
+			ids[id] = true
+		}
+		l.sets[name] = ids
+	}
 	l.ids[address] = ids
-	for _, w := range wants {
+	for _, w := range p.Wants {
 		if from, ok := l.wanted[w]; !ok || address < from {
 			l.wanted[w] = address
 		}
 	}
-	for _, p := range problems {
-		l.problems = append(l.problems, "/"+address+": "+p)
+	for _, problem := range p.Problems {
+		l.problems = append(l.problems, "/"+address+": "+problem)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 	"rowproof/internal/catalog"
 	"rowproof/internal/gate"
 	"rowproof/internal/render/format"
+	"rowproof/internal/render/kept"
+	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 	"rowproof/internal/tradeoff"
 )
@@ -108,27 +111,29 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 	}
 	// Each row is judged beside all others, so their figures come first; prompts are in
 	// the samples, and are held against the rows that were read before.
-	for _, file := range files {
-		s.learn(file, corpus, withdrawn)
-	}
-	// The next report is read while one is judged; no more than two are in memory.
-	loaded := make(chan *loadedReport)
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		defer close(loaded)
-		for _, file := range files {
-			select {
-			case loaded <- s.loadReport(file):
-			case <-reading.Done():
-				return
+	known := map[string]*loadedReport{}
+	inOrder(ctx, files, s.learn, func(l *loadedReport) {
+		if l.report == nil {
+			return // what is wrong with the file is told when it is read whole
+		}
+		for i := range l.report.Rows {
+			if withdrawn[l.report.Rows[i].ID] == nil {
+				corpus.Add(l.report, &l.report.Rows[i], nil)
 			}
 		}
-	}()
-	for l := range loaded {
-		if err := s.readReport(l, w, seen, withdrawn, corpus); err != nil {
-			return err
+		if l.record != "" {
+			known[l.file] = l
 		}
+	})
+	// The next reports are read while one is judged: one a processor, and no more.
+	var failed error
+	inOrder(ctx, files, func(file string) *loadedReport { return s.loadReport(file, known[file]) }, func(l *loadedReport) {
+		if failed == nil {
+			failed = s.readReport(l, w, seen, withdrawn, corpus)
+		}
+	})
+	if failed != nil {
+		return failed
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -141,88 +146,155 @@ func (s *site) readRows(ctx context.Context, w *world) error {
 	return nil
 }
 
-// learn adds a report's rows to the corpus, without their samples. What is wrong with the
-// file is told when it is read whole.
-func (s *site) learn(file string, corpus *gate.Corpus, withdrawn map[string]*withdrawal) {
-	data, err := rowfile.ReadFile(s.fsys, file, rowfile.LargestReport)
-	if err != nil {
-		return
-	}
-	r, _, err := rowfile.Decode(data)
-	if err != nil {
-		return
-	}
-	for i := range r.Rows {
-		if withdrawn[r.Rows[i].ID] == nil {
-			corpus.Add(r, &r.Rows[i], nil)
+// inOrder gives what read makes of each file to use, in the files' order, one after
+// another; as many are read ahead as there are processors.
+func inOrder[T any](ctx context.Context, files []string, read func(string) T, use func(T)) {
+	next := make(chan chan T, max(1, runtime.GOMAXPROCS(0)-1))
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer close(next)
+		for _, file := range files {
+			one := make(chan T, 1)
+			select {
+			case next <- one:
+				go func() { one <- read(file) }()
+			case <-reading.Done():
+				return
+			}
 		}
+	}()
+	for one := range next {
+		use(<-one)
 	}
 }
 
-// loadedReport is a report as its file holds it.
+// loadedReport is a report as its files hold it.
 type loadedReport struct {
 	file   string
-	source []byte
-	bundle *rowfile.Bundle
-	err    error // the report cannot be read at all
+	record string      // of what is kept of it; "" where nothing is
+	report *row.Report // without samples
+	kept   *reportKept
+	bundle *rowfile.Bundle // nil where what is kept may do
+	err    error           // the report cannot be read at all
 }
 
-func (s *site) loadReport(file string) *loadedReport {
+// learn reads a report's rows without their samples. The report is held in memory only
+// where they may not have to be read at all.
+func (s *site) learn(file string) *loadedReport {
 	l := &loadedReport{file: file}
-	if l.source, l.err = rowfile.ReadFile(s.fsys, file, rowfile.LargestReport); l.err == nil {
-		l.bundle, l.err = rowfile.LoadFS(s.fsys, file)
+	data, err := rowfile.ReadFile(s.fsys, file, rowfile.LargestReport)
+	if err != nil {
+		return l
+	}
+	if l.report, _, err = rowfile.Decode(data); err != nil {
+		l.report = nil
+		return l
+	}
+	if s.cache != nil {
+		if name := s.cache.record(file, l.report); s.cache.has(name) {
+			l.record = name
+		}
 	}
 	return l
+}
+
+// loadReport reads a report with the files beside it, or what is kept of it.
+func (s *site) loadReport(file string, known *loadedReport) *loadedReport {
+	if known != nil {
+		last := &reportKept{}
+		if kept.Read(s.cache.file(known.record), last) && len(last.Rows) == len(known.report.Rows) {
+			known.kept = last
+			return known
+		}
+	}
+	l := &loadedReport{file: file}
+	s.readBundle(l)
+	return l
+}
+
+// readBundle reads a report whole, where it was not yet.
+func (s *site) readBundle(l *loadedReport) {
+	if l.bundle != nil || l.err != nil {
+		return
+	}
+	if l.bundle, l.err = rowfile.LoadFS(s.fsys, l.file); l.err != nil {
+		return
+	}
+	l.report = l.bundle.Report
+	if s.cache != nil {
+		l.record = s.cache.record(l.file, l.report)
+	}
 }
 
 // readReport refuses what does not belong, judges the rows side by side and has each
 // one's page written.
 func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, withdrawn map[string]*withdrawal, corpus *gate.Corpus) error {
-	file, b := l.file, l.bundle
-	if l.err != nil {
+	file := l.file
+	unreadable := func() error {
 		s.refuse(fmt.Errorf("%s:1:1: %w", file, unprefixed(l.err, file)))
 		return nil
 	}
-	b.Now = s.opts.Now
+	if l.err != nil {
+		return unreadable()
+	}
 	key, ok := parseKey(strings.TrimPrefix(path.Dir(file), "data/rows/"))
 	if !ok {
 		s.refuse(fmt.Errorf("%s:1:1: a report lies in data/rows/MODEL/TARGET/STRATEGY/ENGINE/", file))
 		return nil
 	}
-	simulated := b.Simulated()
+	if l.kept == nil {
+		l.kept = &reportKept{Simulated: l.bundle.Simulated(), Rows: keptRows(l.bundle)}
+	}
+	simulated := l.kept.Simulated
 	if simulated && !s.opts.Demo {
 		s.refuse(fmt.Errorf("%s:1:1: its rows are of the embedded engine and measure nothing; they are shown with --demo alone", file))
 		return nil
 	}
-	if r := b.Report.Recipe; r != key.String() && !(simulated && r == "") {
+	if r := l.report.Recipe; r != key.String() && !(simulated && r == "") {
 		s.refuse(fmt.Errorf("%s:1:1: its recipe is %q, which belongs in another folder than this, of %q", file, r, key))
 	}
-	for i := range b.Rows {
-		corpus.AddSamples(b.Rows[i].Row.ID, b.Rows[i].Samples)
+	for i := range l.kept.Rows {
+		l.kept.Rows[i].join(corpus, l.report.Rows[i].ID)
 	}
-	recipe, model, target := s.today.Today(key.String())
-	b.Today = rowfile.Today(b.Report.AsItWas, recipe, model, target)
-	places := rowPlaces(l.source)
-	results := make([][]gate.Result, len(b.Rows))
-	parallel(len(b.Rows), func(i int) { results[i] = gate.Judge(b.Input(i, corpus)) })
-	copied := map[string]bool{}
-	var pages []func() error
-	for i := range b.Rows {
-		d := &b.Rows[i]
-		m := &measured{Row: d.Row, Report: b.Report, Key: key, File: file, Index: i, Gates: results[i], Verdict: gate.VerdictOf(d.Row, results[i]), Withdrawn: withdrawn[d.Row.ID]}
+	judged, keepable := kept.Digest{}, false
+	if s.cache != nil {
+		judged, keepable = s.judgedBy(l.record, key, l.kept.Rows, l.report, corpus)
+	}
+	results, ok := l.kept.results(judged, s.opts.Now)
+	if !ok || !keepable {
+		if s.readBundle(l); l.err != nil {
+			return unreadable()
+		}
+		b := l.bundle
+		b.Now = s.opts.Now
+		recipe, model, target := s.today.Today(key.String())
+		b.Today = rowfile.Today(b.Report.AsItWas, recipe, model, target)
+		results = make([][]gate.Result, len(b.Rows))
+		parallel(len(b.Rows), func(i int) { results[i] = gate.Judge(b.Input(i, corpus)) })
+		if keepable && s.cache.still(reportFiles(file, l.report)...) {
+			l.kept.Judged, l.kept.Now, l.kept.Results = judged, s.opts.Now, results
+			// Without it, the next build only judges again.
+			_ = kept.Write(s.cache.file(l.record), l.kept)
+		}
+	}
+	at := rowPlacer(s.fsys, file)
+	var rows []*measured
+	for i := range results {
+		r := &l.report.Rows[i]
+		m := &measured{Row: r, Report: l.report, Key: key, File: file, Index: i, Gates: results[i], Verdict: gate.VerdictOf(r, results[i]), Withdrawn: withdrawn[r.ID]}
 		m.Listed = m.Verdict == gate.Verified || simulated
-		if b.Report.AsItWas != nil {
-			m.Model, m.Target = &b.Report.AsItWas.Model, &b.Report.AsItWas.Target
+		if was := l.report.AsItWas; was != nil {
+			m.Model, m.Target = &was.Model, &was.Target
 		}
-		at := file + ":" + places.row(i)
-		if d.ComputedID != d.Row.ID {
-			s.refuse(fmt.Errorf("%s: the row says that its id is %q, and what it holds has the id %q", at, d.Row.ID, d.ComputedID))
+		if id := l.kept.Rows[i].ComputedID; id != r.ID {
+			s.refuse(fmt.Errorf("%s: the row says that its id is %q, and what it holds has the id %q", at(i), r.ID, id))
 		}
-		if first, twice := seen[d.Row.ID]; twice {
-			s.refuse(fmt.Errorf("%s: the row %s stands in %s already", at, d.Row.ID, first))
+		if first, twice := seen[r.ID]; twice {
+			s.refuse(fmt.Errorf("%s: the row %s stands in %s already", at(i), r.ID, first))
 			continue
 		}
-		seen[d.Row.ID] = file
+		seen[r.ID] = file
 		if !simulated {
 			for _, g := range gate.Blocking(results[i]) {
 				// A withdrawn row may fail what it was withdrawn for, and still says what was
@@ -231,25 +303,50 @@ func (s *site) readReport(l *loadedReport, w *world, seen map[string]string, wit
 					continue // nothing speaks against it; what cannot be judged is shown
 				}
 				if m.Withdrawn == nil || g.Gate == "schema" || g.Gate == "recompute" {
-					s.refuse(fmt.Errorf("%s: row %s: gate %s: %s: %s", at, d.Row.ID, g.Gate, g.Answer, closed(g.Reason)+mend(g)))
+					s.refuse(fmt.Errorf("%s: row %s: gate %s: %s: %s", at(i), r.ID, g.Gate, g.Answer, closed(g.Reason)+mend(g)))
 				}
 			}
 		}
 		w.rows = append(w.rows, m)
 		w.byID[m.ID] = m
 		w.adopt(m)
-		if len(s.reasons) > 0 {
-			continue
-		}
+		rows = append(rows, m)
+	}
+	if len(s.reasons) > 0 {
+		return nil
+	}
+	return s.writeRows(l, rows, judged)
+}
+
+// writeRows publishes the files of a report and has the pages of its rows written, or
+// taken over from the last build where they would be the same.
+func (s *site) writeRows(l *loadedReport, rows []*measured, judged kept.Digest) error {
+	copied := map[string]bool{}
+	var pages []func() error
+	for _, m := range rows {
 		samples := ""
-		if d.NoSamples == "" {
-			samples = d.Row.Samples.File
+		if !l.kept.Rows[m.Index].Unread {
+			samples = m.Row.Samples.File
 		}
-		downloads, err := s.copyProof(file, l.source, samples, copied)
+		downloads, err := s.copyProof(l.file, samples, copied)
 		if err != nil {
 			return err
 		}
-		pages = append(pages, func() error { return s.writeRow(m, d.Samples, d.Evidence, downloads) })
+		var of kept.Digest
+		if s.cache != nil {
+			of = kept.Of(s.rowPages, judged, m.Index, m.Withdrawn != nil)
+			if m.Withdrawn != nil {
+				of = kept.Of(of, m.Withdrawn.Date, m.Withdrawn.Reason)
+			}
+			if s.takePage(m.address(), of) {
+				continue
+			}
+			if s.readBundle(l); l.err != nil {
+				return l.err
+			}
+		}
+		d := &l.bundle.Rows[m.Index]
+		pages = append(pages, func() error { return s.writeRow(m, d.Samples, d.Evidence, downloads, of) })
 	}
 	errs := make([]error, len(pages))
 	parallel(len(pages), func(i int) { errs[i] = pages[i]() })
@@ -276,34 +373,42 @@ func parallel(n int, f func(i int)) {
 
 // copyProof puts the report and what lies beside it into the site, each once, under the
 // path that it has in the repository.
-func (s *site) copyProof(file string, report []byte, samples string, copied map[string]bool) ([]download, error) {
+func (s *site) copyProof(report, samples string, copied map[string]bool) ([]download, error) {
 	var out []download
-	add := func(name, path string, data []byte) error {
-		out = append(out, download{name, path, format.Bytes(float64(len(data))), rowfile.SHA256(data), int64(len(data))})
-		if copied[path] {
-			return nil
-		}
-		copied[path] = true
-		return s.out.write(path, data)
-	}
-	if err := add(reportDownload, file, report); err != nil {
-		return nil, err
-	}
-	for _, beside := range []struct{ name, path string }{
-		{samplesDownload, path.Join(path.Dir(file), samples)},
-		{evidenceDownload, rowfile.EvidenceFile(file)},
+	for _, f := range []struct {
+		name, path string
+		largest    int64
+	}{
+		{reportDownload, report, rowfile.LargestReport},
+		{samplesDownload, path.Join(path.Dir(report), samples), rowfile.LargestPacked},
+		{evidenceDownload, rowfile.EvidenceFile(report), rowfile.LargestPacked},
 	} {
-		if beside.path == path.Dir(file) {
+		if f.path == path.Dir(report) {
 			continue // no samples that can be read
 		}
-		data, err := rowfile.ReadFile(s.fsys, beside.path, rowfile.LargestPacked)
+		of, known := s.cache.known(f.path)
+		if known && (copied[f.path] || s.out.take(f.path, of.Sum)) {
+			s.cache.puts(f.path, of.Sum, nil)
+			copied[f.path] = true
+			out = append(out, download{f.name, f.path, format.Bytes(float64(of.Stamp.Size)), hex.EncodeToString(of.Sum[:]), of.Stamp.Size})
+			continue
+		}
+		data, err := rowfile.ReadFile(s.fsys, f.path, f.largest)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		if err := add(beside.name, beside.path, data); err != nil {
+		out = append(out, download{f.name, f.path, format.Bytes(float64(len(data))), rowfile.SHA256(data), int64(len(data))})
+		if copied[f.path] {
+			continue
+		}
+		copied[f.path] = true
+		if err := s.out.write(f.path, data); err != nil {
 			return nil, err
+		}
+		if known {
+			s.cache.puts(f.path, of.Sum, nil)
 		}
 	}
 	return out, nil
@@ -322,6 +427,18 @@ func (p places) row(i int) string {
 		return p[i]
 	}
 	return "1:1"
+}
+
+// rowPlacer tells the file and place of a row for a complaint; most builds never ask.
+func rowPlacer(fsys fs.FS, file string) func(i int) string {
+	places := sync.OnceValue(func() places {
+		source, err := fs.ReadFile(fsys, file)
+		if err != nil {
+			return nil
+		}
+		return rowPlaces(source)
+	})
+	return func(i int) string { return file + ":" + places().row(i) }
 }
 
 // rowPlaces finds where each entry of "rows" begins.

@@ -271,8 +271,8 @@ func TestTheCheckerFindsItsDefects(t *testing.T) {
 		{`<label for="gone">x</label>`, "refers to #gone"},
 	} {
 		l := newLinks("/b/")
-		l.page("", []byte(c.page))
-		l.page("other/", []byte(`<h2 id="there">x</h2>`))
+		l.add("", l.read([]byte(c.page)))
+		l.add("other/", l.read([]byte(`<h2 id="there">x</h2>`)))
 		got := strings.Join(l.check(map[string]int64{"x.svg": 1}), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s\nfound %q, want %q", c.page, got, c.want)

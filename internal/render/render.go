@@ -26,6 +26,7 @@ import (
 	"rowproof/internal/catalog"
 	"rowproof/internal/render/chart"
 	"rowproof/internal/render/format"
+	"rowproof/internal/render/kept"
 	"rowproof/internal/row"
 )
 
@@ -37,6 +38,7 @@ type Options struct {
 	Origin string // scheme and host, where known: "https://owner.github.io"
 	Demo   bool   // admit rows of the embedded engine; every page then says so
 	Now    string // RFC 3339 in UTC: no row may be of later
+	Cache  string // the folder where a build keeps what the next need not work out again; "" keeps nothing
 }
 
 // Sizes of a site: what GitHub Pages serves at most, and where a build begins to warn.
@@ -52,6 +54,8 @@ type Result struct {
 	Files int
 	Rows  int
 	Bytes int64
+
+	Unchanged bool // nothing was written since the last build, so nothing was done
 }
 
 // Refused is the answer to input that may not become a site: every reason, each with
@@ -81,15 +85,29 @@ type site struct {
 	charts     *chart.Engine
 
 	severalEngines map[recipeKey]bool // cells that rank with more than one
+
+	cache    *cache      // nil: nothing is kept
+	rowPages kept.Digest // of all that rows' pages are made from beside the rows
 }
 
 // Build writes the site. An error of type *Refused lists what is wrong with the input.
 func Build(ctx context.Context, opts Options) (*Result, error) {
-	out, err := newOutput(opts.Out)
+	dest, err := filepath.Abs(opts.Out)
+	if err != nil {
+		return nil, err
+	}
+	cache := openCache(opts, dest)
+	if r := cache.unchanged(opts, dest); r != nil {
+		return r, nil
+	}
+	out, err := newOutput(dest)
 	if err != nil {
 		return nil, err
 	}
 	defer out.discard()
+	if cache = cache.read(); cache != nil {
+		out.had = cache.old
+	}
 	s := &site{
 		opts:     opts,
 		fsys:     os.DirFS(opts.Root),
@@ -98,6 +116,7 @@ func Build(ctx context.Context, opts Options) (*Result, error) {
 		minifier: newMinifier(),
 		pages:    map[string]*template.Template{},
 		charts:   chart.NewEngine(opts.Root, filepath.Join(opts.Root, ".cache", "charts")),
+		cache:    cache,
 	}
 	w := s.load()
 	if err := s.parseTemplates(); err != nil {
@@ -107,6 +126,7 @@ func Build(ctx context.Context, opts Options) (*Result, error) {
 		s.refuse(err)
 	}
 	s.frame = s.newFrame()
+	s.rowPages = s.rowPagesOf()
 	if err := s.readRows(ctx, w); err != nil {
 		return nil, err
 	}
@@ -127,7 +147,23 @@ func Build(ctx context.Context, opts Options) (*Result, error) {
 	if err := out.commit(); err != nil {
 		return nil, err
 	}
-	return &Result{Dir: out.dest, Pages: s.pageN, Files: files, Rows: len(w.rows), Bytes: size}, nil
+	result := &Result{Dir: out.dest, Pages: s.pageN, Files: files, Rows: len(w.rows), Bytes: size}
+	s.cache.done(opts, out, result)
+	return result, nil
+}
+
+// rowPagesOf sums up what each row's page is made from beside its row: gen, the options,
+// the catalogue, the templates and the addresses of what pages load.
+func (s *site) rowPagesOf() kept.Digest {
+	if s.cache == nil {
+		return kept.Digest{}
+	}
+	base := s.cache.sumUnder("site/base", func(path string) bool { return !strings.HasSuffix(path, ".tmpl") })
+	own := s.cache.sumUnder("site/row", func(path string) bool { return !strings.HasSuffix(path, ".tmpl") })
+	data := s.cache.sumUnder("data", func(path string) bool {
+		return strings.HasPrefix(path, "data/rows/") || path == "data/withdrawn.yaml"
+	})
+	return kept.Of(s.cache.gen, base, own, data, fmt.Sprintf("%+v", s.frame), s.opts.Demo, s.assets.full, s.scriptsOf("row"))
 }
 
 // refuse notes reasons; the build goes on, to find them all.
@@ -182,6 +218,7 @@ type page struct {
 	Wide        bool
 	Scripts     []string
 	Main        any
+	Of          kept.Digest // of all that it is made from; nothing where each build makes it again
 }
 
 // elsewhere is the section of pages that stand under no navigation item.
@@ -249,16 +286,44 @@ func (s *site) write(p *page) error {
 	if err != nil {
 		return fmt.Errorf("/%s: %w", p.Address, err)
 	}
-	s.links.page(p.Address, small)
-	file := p.Address
-	s.mu.Lock()
-	s.pageN++
-	if file == "" || strings.HasSuffix(file, "/") {
-		file += "index.html"
-		s.built = append(s.built, p.Address)
+	l := s.links.read(small)
+	file := s.wrote(p.Address, l)
+	if p.Of != (kept.Digest{}) && s.cache != nil {
+		s.cache.puts(file, p.Of, l)
 	}
-	s.mu.Unlock()
 	return s.out.write(file, small)
+}
+
+// wrote counts a page in, and tells its file.
+func (s *site) wrote(address string, l *pageLinks) (file string) {
+	s.links.add(address, l)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pageN++
+	if address == "" || strings.HasSuffix(address, "/") {
+		s.built = append(s.built, address)
+	}
+	return pageFile(address)
+}
+
+// pageFile is where the page of an address lies.
+func pageFile(address string) string {
+	if address == "" || strings.HasSuffix(address, "/") {
+		return address + "index.html"
+	}
+	return address
+}
+
+// takePage takes a page over from the last build, if it was made of the same.
+func (s *site) takePage(address string, of kept.Digest) bool {
+	file := pageFile(address)
+	k := s.out.had[file]
+	if k == nil || k.Links == nil || !s.out.take(file, of) {
+		return false
+	}
+	s.cache.puts(file, of, k.Links)
+	s.wrote(address, k.Links)
+	return true
 }
 
 // siteMap lists every page. Its addresses are absolute where the origin is known.

@@ -13,6 +13,7 @@ import (
 	"rowproof/internal/gate"
 	"rowproof/internal/render/chart"
 	"rowproof/internal/render/format"
+	"rowproof/internal/render/kept"
 	"rowproof/internal/row"
 	"rowproof/internal/rowfile"
 )
@@ -179,8 +180,9 @@ func ofAnyHost(words []string) []string {
 
 const shownOutput = "out/run"
 
-// writeRow draws the page of one row; samples and evidence are those of the row.
-func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, downloads []download) error {
+// writeRow draws the page of one row; samples and evidence are those of the row, and of
+// sums up all that the page is made from.
+func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, downloads []download, of kept.Digest) error {
 	v := &rowView{
 		ID:        m.ID,
 		Model:     m.modelName(),
@@ -233,6 +235,7 @@ func (s *site) writeRow(m *measured, samples []row.Sample, ev *row.Evidence, dow
 		Description: v.Verdict.String(),
 		Main:        v,
 		frame:       frame{Newest: format.Date(m.Report.MeasuredAt)},
+		Of:          of,
 	})
 }
 

@@ -11,12 +11,8 @@ import (
 
 // stream adds a file that is too long to be held at once; fill writes it.
 func (o *output) stream(path string, fill func(io.Writer) error) (err error) {
-	o.mu.Lock()
-	_, twice := o.files[path]
-	o.files[path] = 0
-	o.mu.Unlock()
-	if twice {
-		return fmt.Errorf("%s: two pages or files want this address", path)
+	if err := o.add(path, 0); err != nil {
+		return err
 	}
 	full := filepath.Join(o.temp, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -42,10 +38,30 @@ func (o *output) stream(path string, fill func(io.Writer) error) (err error) {
 	if err != nil {
 		return err
 	}
+	stays, err := sameFile(full, filepath.Join(o.dest, filepath.FromSlash(path)), info.Size())
+	if err == nil && stays {
+		err = os.Remove(full)
+	}
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.files[path] = info.Size()
-	o.mu.Unlock()
-	return nil
+	if stays {
+		o.taken = append(o.taken, path)
+	}
+	return err
+}
+
+// sameFile says whether was holds the bytes of name, which are so many.
+func sameFile(name, was string, size int64) (bool, error) {
+	if info, err := os.Lstat(was); err != nil || !info.Mode().IsRegular() || info.Size() != size {
+		return false, nil
+	}
+	a, err := hashFile(name)
+	if err != nil {
+		return false, err
+	}
+	b, err := hashFile(was)
+	return err == nil && a == b, nil
 }
 
 // array writes values as a JSON array, one a line, each made only when its turn comes.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/evanw/esbuild/pkg/api"
+
+	"rowproof/internal/render/kept"
 )
 
 //go:embed entry.js
@@ -50,12 +51,11 @@ func (e *Engine) draw(options []byte, width, height int) (string, error) {
 	sum.Write(e.base)
 	fmt.Fprintf(sum, "%d %d\n", width, height)
 	sum.Write(options)
-	file := filepath.Join(e.cache, hex.EncodeToString(sum.Sum(nil)[:16])+".svg")
+	file := filepath.Join(e.cache, hex.EncodeToString(sum.Sum(nil)[:16]))
 	if e.cache != "" {
-		if kept, err := os.ReadFile(file); err == nil {
-			return string(kept), nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+		var drawn string
+		if kept.Read(file, &drawn) {
+			return drawn, nil
 		}
 	}
 	e.mu.Lock()
@@ -70,29 +70,9 @@ func (e *Engine) draw(options []byte, width, height int) (string, error) {
 		return "", fmt.Errorf("ECharts could not draw %s: %w", options, err)
 	}
 	if e.cache != "" {
-		return drawn.String(), keep(file, drawn.String())
+		return drawn.String(), kept.Write(file, drawn.String())
 	}
 	return drawn.String(), nil
-}
-
-// keep writes a file whole or not at all.
-func keep(file, text string) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(file), ".chart-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.WriteString(text)
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(temp.Name()))
-	}
-	return err
 }
 
 // identity tells one ECharts from another without bundling it.

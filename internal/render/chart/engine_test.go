@@ -13,7 +13,7 @@ func TestDrawingsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := filepath.Glob(dir + "/*.svg")
+	kept, err := filepath.Glob(dir + "/*")
 	if err != nil || len(kept) != 2 {
 		t.Fatalf("%d drawings kept (%v), want 2", len(kept), err)
 	}
@@ -30,10 +30,10 @@ func TestDrawingsAreKept(t *testing.T) {
 	if _, _, err := again.Scatter(other); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err = filepath.Glob(dir + "/*.svg"); err != nil || len(kept) != 4 {
+	if kept, err = filepath.Glob(dir + "/*"); err != nil || len(kept) != 4 {
 		t.Errorf("%d drawings kept (%v) after another was drawn, want 4", len(kept), err)
 	}
-	if left, err := filepath.Glob(dir + "/.chart-*"); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(dir + "/.kept-*"); err != nil || len(left) != 0 {
 		t.Errorf("left %v (%v)", left, err)
 	}
 }
