@@ -8,7 +8,7 @@ OUT ?= public
 GOFLAGS_STATIC := CGO_ENABLED=0
 LDFLAGS := -s -w
 
-.PHONY: all site measure gen wasm node dist lint test test-full lighthouse bench bench-client clean
+.PHONY: all site measure gen wasm node dist lint test test-full lighthouse bench bench-client bench-gen clean
 
 # On a terminal the site is built and served; elsewhere it is built and its folder printed.
 all: measure gen wasm node
@@ -91,6 +91,12 @@ $(LIGHTHOUSE): .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
 bench-client: measure
 	go build -o bin/clients ./bench/clients
 	bin/clients --peers '$(PEERS)' --levels '$(LEVELS)' --loads '$(LOADS)' --rounds $(or $(ROUNDS),1)
+
+# gen beside Hugo, which is built from its module into .cache/hugo: 1,000 and 10,000 pages
+# (PAGES=1000 chooses), with time, peak memory and their ratios.
+bench-gen: gen wasm node
+	go build -o bin/bench-gen ./bench/gen
+	bin/bench-gen $(if $(PAGES),--pages $(PAGES))
 
 bench:
 	go test -run '^$$' -bench . -benchtime 1x ./...

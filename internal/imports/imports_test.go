@@ -53,6 +53,7 @@ var layers = map[string]int{
 	"wasm/full":                 9,
 	"wasm/lean":                 9,
 	"bench/clients":             9,
+	"bench/gen":                 9,
 }
 
 // testOnly packages hold nothing but tests.

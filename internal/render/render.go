@@ -39,6 +39,8 @@ type Options struct {
 	Demo   bool   // admit rows of the embedded engine; every page then says so
 	Now    string // RFC 3339 in UTC: no row may be of later
 	Cache  string // the folder where a build keeps what the next need not work out again; "" keeps nothing
+
+	Seen func(kind, address string, page any) // is told each page before it is drawn, where given: for benchmarks; several at once
 }
 
 // Sizes of a site: what GitHub Pages serves at most, and where a build begins to warn.
@@ -277,6 +279,9 @@ func (s *site) write(p *page) error {
 	t := s.pages[p.Kind]
 	if t == nil {
 		return fmt.Errorf("site/%s: no template for /%s", p.Kind, p.Address)
+	}
+	if s.opts.Seen != nil {
+		s.opts.Seen(p.Kind, p.Address, p)
 	}
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "layout.tmpl", p); err != nil {
