@@ -247,7 +247,7 @@ func (s *sweep) receipt(ctx context.Context) (row.Receipt, row.Evidence, error) 
 	if theirs := f.Receipt.Engine.Name; theirs != "" && s.srv.engine != "" && theirs != s.srv.engine {
 		return row.Receipt{}, row.Evidence{}, refuse(exitUsage, "--receipt %s: it is of %s, and the server at %s is %s", s.o.receipt, row.EngineName(theirs), s.srv.base.Redacted(), row.EngineName(s.srv.engine))
 	}
-	s.ref.Remote, s.watched = true, f.Watch
+	s.ref.Remote, s.untied = true, untiedBy(f)
 	receipt := rowfile.Taken(f, sum)
 	receipt.Engine.Model = cmp.Or(oneLine(s.srv.model), receipt.Engine.Model)
 	return receipt, rowfile.TakenEvidence(f), nil
