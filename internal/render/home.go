@@ -34,6 +34,7 @@ type homeView struct {
 	Unmeasured []unmeasuredLine
 	Unlisted   int // gaps of the drawn model beyond those
 	Hopes      []hope
+	Days       int // from which on a row is old
 	Random     string
 	Serving    []modelCoverage
 }
@@ -96,6 +97,7 @@ type homeRow struct {
 	Roof       tableFigure
 	Sign       string
 	Date       string
+	Old        bool // see staleDays
 	CellLink   string
 }
 
@@ -737,6 +739,8 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 	if len(all) > maxTable && len(scopes) > 1 {
 		scopes, groups, all = scopes[:1], groups[:1], groups[0]
 	}
+	old := staleBefore(w.rows)
+	v.Days = staleDays
 	perGPU := newColumn("Per GPU", "output tok/s", all, (*measured).perGPU)
 	v.Heads = []column{
 		newColumn("Per user", "tok/s", all, (*measured).perUser),
@@ -757,7 +761,7 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 	end := niceEnd(top)
 	v.BarEnd, v.BarScale = format.Fixed(end, 0), end
 	if v.Scatter != nil {
-		v.Scatter.Marks = s.marks(charted, perGPU, v.Heads)
+		v.Scatter.Marks = s.marks(charted, perGPU, v.Heads, old)
 	}
 	var missing letters
 	for i, sc := range scopes {
@@ -775,6 +779,7 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 				Roof:     m.roofFigure(&missing),
 				Sign:     m.sign(),
 				Date:     format.Date(m.Report.MeasuredAt),
+				Old:      format.Date(m.Report.MeasuredAt) < old,
 				CellLink: "recipes/" + m.Key.Model + "/#" + m.Key.anchor(),
 			}
 			if sc != drawn {

@@ -37,6 +37,7 @@ type line struct {
 	Roof    cell    `json:"roof"`
 	Over    bool    `json:"over,omitempty"` // above the hard roof
 	Date    string  `json:"date"`
+	Old     bool    `json:"old,omitempty"` // see staleDays
 }
 
 // cell is a figure and its interval as written, both empty where it is missing.
@@ -45,8 +46,8 @@ type cell [2]string
 func cellOf(f tableFigure) cell { return cell{f.Figure, f.Interval} }
 
 // marks tells the rows of a scatter, each by its id: per GPU and heads are the table's
-// columns.
-func (s *site) marks(rows []*measured, perGPU column, heads []column) map[string]mark {
+// columns, and rows of before old are marked.
+func (s *site) marks(rows []*measured, perGPU column, heads []column, old string) map[string]mark {
 	heads = slices.Clone(heads)
 	for i := range heads { // the built table's units, and decimals for rows of every load
 		var values []float64
@@ -68,6 +69,7 @@ func (s *site) marks(rows []*measured, perGPU column, heads []column) map[string
 			t.Joules = format.Prose(*e.Value)
 		}
 		t.Line = m.line(perGPU, heads)
+		t.Line.Old = t.Line.Date < old
 		out[m.ID] = t
 	}
 	return out

@@ -27,6 +27,7 @@ func (s *site) writePages(w *world) error {
 		s.writeHomes(w),
 		s.writeRecipes(w, compared),
 		s.writeChoosing(w),
+		s.writeTrends(w),
 		s.writeGaps(w),
 		s.writeArticles(w),
 		s.writeCalculator(w),

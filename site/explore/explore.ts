@@ -136,7 +136,7 @@ function explore(data: Data, rows: Rows, said: HTMLElement): void {
       note = `${column.name}, ${forms.get(column.key)?.unit ?? column.unit}: of each cell the row that comes first by the order below, with its concurrency and engine.`;
     } else {
       const page = list.slice((state.page - 1) * pageRows, state.page * pageRows);
-      region.append(tableOfRows(t, forms, page, state, data.columns, base, sort, pin));
+      region.append(tableOfRows(t, forms, page, state, data, base, sort, pin));
       note = `${state.every ? "Every load of each cell" : "Of each cell and shape the row that comes first"}. Medians of the repeats, 95% intervals below them. Shift with a press on a head sorts by it after the others.`;
     }
     const heading = make("h2", {}, state.pivot ? `By ${state.pivot}` : "Rows");

@@ -30,6 +30,7 @@ export interface Line {
   roof: Cell;
   over?: boolean; // above the hard roof
   date: string;
+  old?: boolean; // measured long before the newest row
 }
 
 /** What a mark tells: of a row, or of any place of a chart that has a page. */
