@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -23,7 +22,8 @@ const (
 import reads. Rows of the same workload are set side by side; each figure's change has a
 95% interval from the repeats of both (Welch's t on the logarithms), and is shown as ~ where
 that holds no change, or where a side has fewer than two repeats. What differs in engine,
-flags, packages and devices is listed.
+flags, variables, weights, packages, libraries, image, devices and host (kernel, governor,
+huge pages and the like) is listed, each once.
 
 --fail-on names changes that must not be: ttft_p50>+5% fails where TTFT p50 rose by more
 than 5% and its interval lies above no change. Exit codes: 0 compared, 5 a change of
@@ -342,52 +342,6 @@ func (c *comparison) hold(l threshold, p *pair) {
 func percentOf(share float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*share)
 }
-
-// differences lists what the two servers and hosts were not alike in.
-func (c *comparison) differences(old, new *row.Report) {
-	add := func(what, a, b string) {
-		if a != b {
-			c.Differ = append(c.Differ, [3]string{what, cmpOr(a), cmpOr(b)})
-		}
-	}
-	a, b := &old.Receipt, &new.Receipt
-	add("recipe", old.Recipe, new.Recipe)
-	add("engine", strings.TrimSpace(a.Engine.Name+" "+a.Engine.Version), strings.TrimSpace(b.Engine.Name+" "+b.Engine.Version))
-	add("model", a.Engine.Model, b.Engine.Model)
-	both := maps.Clone(a.Engine.Arguments)
-	if both == nil {
-		both = map[string]string{}
-	}
-	maps.Copy(both, b.Engine.Arguments)
-	for _, name := range sortedKeys(both) {
-		if !slices.Contains(passing, strings.ReplaceAll(name, "-", "_")) {
-			add("--"+strings.ReplaceAll(name, "_", "-"), a.Engine.Arguments[name], b.Engine.Arguments[name])
-		}
-	}
-	packages := maps.Clone(a.Runtime.Packages)
-	if packages == nil {
-		packages = map[string]string{}
-	}
-	maps.Copy(packages, b.Runtime.Packages)
-	for _, name := range sortedKeys(packages) {
-		add("package "+name, a.Runtime.Packages[name], b.Runtime.Packages[name])
-	}
-	add("image", a.Runtime.Image, b.Runtime.Image)
-	devices := func(r *row.Receipt) string {
-		var names []string
-		for _, d := range r.Devices {
-			names = append(names, strings.TrimSpace(d.Name+" "+d.Driver))
-		}
-		return strings.Join(names, ", ")
-	}
-	add("devices", devices(a), devices(b))
-	add("kernel", a.Host.Kernel, b.Host.Kernel)
-	add("CPU", a.Host.CPU, b.Host.CPU)
-	add("stamps", old.Client.Stamps, new.Client.Stamps)
-}
-
-// passing are arguments that differ from one start to the next and change nothing.
-var passing = []string{"port", "host", "nccl_port", "random_seed", "internal_states", "startup_time", "load_time", "status", "engine_info_bootstrap_port"}
 
 func cmpOr(text string) string {
 	if text == "" {
