@@ -60,6 +60,7 @@ var compared = []comparedBy{
 	ofDist("e2e", "p99", false, func(f *row.Figures) *row.Dist { return f.E2E }, nil),
 	{"output_tok_s", "tok/s", true, func(f *row.Figures) *float64 { return f.OutputTokPerSec }, func(r *row.Repeat) *float64 { return r.OutputTokPerSec }},
 	{"decode_tok_s", "tok/s", false, func(f *row.Figures) *float64 { return f.DecodeTokPerSec }, func(r *row.Repeat) *float64 { return r.DecodeTokPerSec }},
+	{"prefill_tok_s", "tok/s", false, func(f *row.Figures) *float64 { return f.PrefillTokPerSec }, nil},
 	{"total_tok_s", "tok/s", false, func(f *row.Figures) *float64 { return f.TotalTokPerSec }, nil},
 	{"request_s", "requests/s", false, func(f *row.Figures) *float64 { return f.RequestPerSec }, nil},
 	{"energy_j_per_output_tok", "J", false, func(f *row.Figures) *float64 { return f.EnergyPerOutputTok }, nil},
@@ -295,19 +296,14 @@ func change(f int, a, b *row.Row) changed {
 	}
 	share := *out.New / *out.Old - 1
 	out.Change = &share
-	if of.each == nil {
+	x, y := of.estimates(a), of.estimates(b)
+	if of.each == nil && (x == nil || y == nil) {
 		out.Why = "no estimate in each repeat is kept"
 		return out
 	}
-	estimates := func(r *row.Row) (values []float64) {
-		for i := range r.PerRepeat {
-			if v := of.each(&r.PerRepeat[i]); v != nil {
-				values = append(values, *v)
-			}
-		}
-		return values
+	if x != nil || y != nil {
+		out.Repeats = [2]int{len(x), len(y)}
 	}
-	x, y := estimates(a), estimates(b)
 	_, lo, hi, ok := stats.Change(x, y)
 	if !ok {
 		out.Why = "fewer than two repeats on a side"
@@ -316,6 +312,22 @@ func change(f int, a, b *row.Row) changed {
 	out.Interval = &[2]float64{lo - 1, hi - 1}
 	out.Shown = lo > 1 || hi < 1
 	return out
+}
+
+// estimates are a figure in each of a row's repeats.
+func (c *comparedBy) estimates(r *row.Row) (values []float64) {
+	if r.Import != nil && len(r.PerRepeat) == 0 {
+		return harness.Repeats(r.Import, c.name)
+	}
+	for i := range r.PerRepeat {
+		if c.each == nil {
+			break
+		}
+		if v := c.each(&r.PerRepeat[i]); v != nil {
+			values = append(values, *v)
+		}
+	}
+	return values
 }
 
 // hold holds one pair against one change that must not be.
@@ -358,10 +370,13 @@ func (c *comparison) print(w io.Writer, limits []threshold) {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintln(w, p.Workload)
+		// Of a tool that serves no requests these two are all there is.
+		unserved := !slices.ContainsFunc(p.Figures, func(f changed) bool { return f.Figure == "output_tok_s" && (f.Old != nil || f.New != nil) })
 		fmt.Fprintf(w, "  %-24s %12s %12s  %-8s  %-20s %s\n", "figure", "old", "new", "change", "95% interval", "repeats")
 		for k, f := range p.Figures {
 			asked := slices.ContainsFunc(limits, func(l threshold) bool { return l.figure == k })
-			if !compared[k].shown && !asked || f.Old == nil && f.New == nil && !asked {
+			shown := compared[k].shown || unserved && (compared[k].name == "prefill_tok_s" || compared[k].name == "decode_tok_s")
+			if !shown && !asked || f.Old == nil && f.New == nil && !asked {
 				continue
 			}
 			text := func(v *float64) string {
