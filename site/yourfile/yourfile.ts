@@ -5,6 +5,7 @@
 import type { Answer, Ask } from "../judge/judge";
 import { busy } from "../js/busy";
 import { drop } from "../js/drop";
+import { folded, listed, part } from "../js/listed";
 import { make } from "../js/make";
 import { compiled } from "../js/reactor";
 
@@ -166,11 +167,11 @@ function section(row: Row, published: Published[], base: string): Node {
     make("p", { className: "note" }, others.length > 0
       ? `Beside it: verified rows of ${same}, ${row.workload.protocol}, the same model first. What your file states is not ranked among them.`
       : `No other verified row here has ${same}, ${row.workload.protocol}.`),
-    folded("Gates", row.verdict === "unverified", list("answers", [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [
-      make("strong", {}, g.gate), make("span", g.answer === "fail" ? { className: "bad" } : {}, g.answer), make("span", {}, g.mend ? `${g.reason}; ${g.mend}` : g.reason),
+    folded("Gates", row.verdict === "unverified", listed("answers", [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [
+      make("strong", {}, g.gate), part(g.answer, g.answer === "fail"), part(g.mend ? `${g.reason}; ${g.mend}` : g.reason),
     ]))),
-    ...(row.import ? [folded(`As ${tool} states it`, false, list("stated", row.import.stated.map((s) => [
-      make("strong", {}, s.name), make("span", {}, s.unit === "" ? s.text : `${s.text} ${s.unit}`), make("span", {}, s.means ?? ""),
+    ...(row.import ? [folded(`As ${tool} states it`, false, listed("stated", row.import.stated.map((s) => [
+      make("strong", {}, s.name), part(s.unit === "" ? s.text : `${s.text} ${s.unit}`), part(s.means ?? ""),
     ])))] : []),
   );
 }
@@ -189,9 +190,3 @@ function figures(row: Row, others: Published[], base: string): Node {
   scroll.setAttribute("aria-label", `Figures beside verified rows, row ${row.id}`);
   return folded("Figures beside verified rows", true, scroll);
 }
-
-// list is a list whose items' parts stand beside each other where there is room.
-const list = (name: string, items: HTMLElement[][]) => make("ul", { className: `parts ${name}` }, ...items.map((parts) => make("li", {}, ...parts)));
-
-// folded is what a reader may fold away, closed where it is more than the answer.
-const folded = (name: string, open: boolean, what: Node) => make("details", { open }, make("summary", {}, name), what);
