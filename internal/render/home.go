@@ -35,8 +35,10 @@ type homeView struct {
 	Unlisted   int // gaps of the drawn model beyond those
 	Hopes      []hope
 	Days       int // from which on a row is old
-	Random     string
-	Serving    []modelCoverage
+
+	Full, FullHeld string // the module that counts a row's requests, and its hash
+	Random         string
+	Serving        []modelCoverage
 }
 
 // scopeName is a model and a shape as a reader sees them.
@@ -221,7 +223,7 @@ func distinct[K comparable](rows []*measured, of func(*measured) K) []K {
 
 func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, shapes []shape, built map[scope]bool) error {
 	rows := slices.DeleteFunc(slices.Clone(all), func(m *measured) bool { return !sc.holds(m) })
-	v := &homeView{}
+	v := &homeView{Full: s.assets.full.address, FullHeld: s.assets.full.integrity}
 	title := "Every verified cell, side by side"
 	if sc.Model != "" {
 		title = s.modelTitle(w, sc.Model)

@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"path"
 	"slices"
 
 	"rowproof/internal/render/format"
@@ -21,6 +22,9 @@ type mark struct {
 	Dtype   string `json:"dtype"` // of the weights
 	Total   packed `json:"total"` // input and output tok/s of one GPU; null where not known
 	Joules  string `json:"joules,omitempty"`
+	Report  string `json:"report"` // the row's files, and its place in the report
+	Samples string `json:"samples"`
+	Index   int    `json:"index"`
 	Line    line   `json:"line"`
 }
 
@@ -68,6 +72,8 @@ func (s *site) marks(rows []*measured, perGPU column, heads []column, old string
 		if e := m.joules(); e.Value != nil {
 			t.Joules = format.Prose(*e.Value)
 		}
+		t.Report, t.Index = s.opts.Base+m.File, m.Index
+		t.Samples = path.Join(path.Dir(t.Report), m.Row.Samples.File)
 		t.Line = m.line(perGPU, heads)
 		t.Line.Old = t.Line.Date < old
 		out[m.ID] = t

@@ -12,6 +12,9 @@ export interface Mark {
   dtype: string; // of the weights
   total: (number | null)[]; // input and output tok/s of one GPU
   joules?: string; // an output token
+  report: string; // the row's files, and its place in the report
+  samples: string;
+  index: number;
   line: Line;
 }
 
