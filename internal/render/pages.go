@@ -36,6 +36,8 @@ func (s *site) writePages(w *world) error {
 		s.writeChanges(w),
 		s.write(&page{Address: "404.html", Kind: "missing", Section: elsewhere, Title: "No such page", Description: "This address has no page.", Main: w}),
 		s.writePrograms(w),
+		s.writeSearch(w),
+		s.writeDownloads(w),
 		s.siteMap(),
 	)
 }
