@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -57,6 +56,7 @@ func (s *site) writeDownloads(w *world) error {
 		offered{Address: tableFile, Link: tableFile, About: "every row's main figures with their intervals, as one table; empty is missing", Kind: "CSV"},
 		offered{Address: moduleFile, Link: moduleFile, About: "models with their recipes and rows, as an ES module: the same data", Kind: "JavaScript"},
 		reports, samples,
+		offered{Address: offlineFile, Link: offlineFile, About: "the explorer with every row that ranks as one page, which works from your disk without a network", Kind: "HTML"},
 		offered{Address: "feed.xml", Link: "feed.xml", About: "what was measured and withdrawn, the newest first", Kind: "Atom"},
 	)
 	for i := range v.Files {
@@ -88,7 +88,7 @@ func (s *site) sizeOf(w *world, file func(*measured) string) (size, each string)
 
 // examples are a command for each file, which a test runs as they stand.
 func (s *site) examples(w *world) []command {
-	at := cmp.Or(s.opts.Origin, elsewhereServed) + s.opts.Base
+	at := s.homeAddress()
 	id := "ID"
 	if len(w.rows) > 0 {
 		id = newestFirst(w.rows)[0].ID

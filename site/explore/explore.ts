@@ -2,6 +2,7 @@
 // says. Which rows are on a front the module says, by internal/tradeoff.
 import { busy } from "../js/busy";
 import { swatch, type Width } from "../js/draw";
+import { json } from "../js/file";
 import { count } from "../js/format";
 import { lean, type Lean } from "../js/lean";
 import { make } from "../js/make";
@@ -22,9 +23,7 @@ if (source && said) {
   const data = JSON.parse(source) as Data;
   void busy(said, async () => {
     try {
-      const response = await fetch(data.file);
-      if (!response.ok) throw new Error(`${data.file} answered ${response.status}`);
-      explore(data, (await response.json()) as Rows, said);
+      explore(data, await json<Rows>(data.file), said);
     } catch (reason) {
       said.textContent = `Exploring is off: ${reason instanceof Error ? reason.message : String(reason)}. The built pages below hold the same rows.`;
     }

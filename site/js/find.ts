@@ -1,8 +1,16 @@
 // Opens the search: by its link, and by the key / wherever it writes nothing. Its code
-// loads then; where that fails the link leads to the page that lists everything.
+// loads when nothing else is to do, so that what is typed after / is not lost; where that
+// fails the link leads to the page that lists everything.
+import { idle } from "./idle";
 
 export function finding(link: HTMLAnchorElement): void {
-  const open = () => void import("../search/dialog").then((m) => m.search(link), () => location.assign(link.href));
+  let search: ((link: HTMLAnchorElement) => void) | undefined;
+  const load = async () => { search ??= (await import("../search/dialog")).search; };
+  const open = () => {
+    if (search) search(link);
+    else void load().then(() => search?.(link), () => location.assign(link.href));
+  };
+  void idle().then(load).catch(() => {}); // asked for again when it is opened
   link.setAttribute("aria-keyshortcuts", "/");
   link.title = "Search: press /";
   link.addEventListener("click", (e) => {

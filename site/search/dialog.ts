@@ -1,5 +1,6 @@
 // The search: a dialog over any page. Its index is fetched at the first use; what it finds
 // are links, so that they open as any others do.
+import { json } from "../js/file";
 import { make } from "../js/make";
 import { ranker, type Entry, type Index } from "./rank";
 
@@ -40,7 +41,7 @@ function build(link: HTMLAnchorElement): { dialog: HTMLDialogElement; input: HTM
       : finds.length === most ? `The first ${most} finds.` : finds.length === 1 ? "1 find." : `${finds.length} finds.`;
   };
   said.textContent = "Loading the index…";
-  load(link).then((index) => {
+  json<Index>(link.dataset["index"] ?? "").then((index) => {
     kinds = index.kinds;
     find = ranker(index);
     show();
@@ -57,19 +58,12 @@ function build(link: HTMLAnchorElement): { dialog: HTMLDialogElement; input: HTM
     const at = links.indexOf(document.activeElement as HTMLAnchorElement);
     if (e.key === "ArrowDown") links[Math.min(at + 1, links.length - 1)]?.focus();
     else if (e.key === "ArrowUp") (at > 0 ? links[at - 1]! : input).focus();
+    else if (e.key === "Escape") dialog.close(); // in a search field it would clear the text first
     else if (e.key === "Enter" && document.activeElement === input) links[0]?.click();
     else return;
     e.preventDefault();
   });
   return { dialog, input };
-}
-
-async function load(link: HTMLAnchorElement): Promise<Index> {
-  const inside = document.querySelector("#search-index"); // of a page that stands alone
-  if (inside?.textContent) return JSON.parse(inside.textContent) as Index;
-  const response = await fetch(link.dataset["index"] ?? "");
-  if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
-  return (await response.json()) as Index;
 }
 
 function found([kind, title, sub, address]: Entry, kinds: string[], base: string): HTMLAnchorElement {
