@@ -3,14 +3,18 @@ package wasm
 import (
 	"encoding/json"
 	"flag"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"rowproof/internal/harness/hostile"
 	"rowproof/internal/recheck"
 	"rowproof/internal/rowfile"
 )
@@ -36,6 +40,84 @@ func (m *module) check(files map[string][]byte, report string, i int, now time.T
 	}
 	m.hand("name", []byte(report))
 	return m.text(m.call("check", uint64(i), math.Float64bits(float64(now.Unix()))))
+}
+
+// take hands over a reader's files and gives what the module makes of them.
+func (m *module) take(files []handed, now time.Time) string {
+	m.t.Helper()
+	for _, f := range files {
+		m.hand("name", []byte(f.name))
+		m.hand("file", f.data)
+		if _, err := m.api.ExportedFunction("keep").Call(m.ctx); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	return m.text(m.call("take", math.Float64bits(float64(now.Unix()))))
+}
+
+type handed struct {
+	name string
+	data []byte
+}
+
+// A reader's files come out in the page as they do natively, to the last digit and letter:
+// every tool's real files, alone and with those beside them, and files that are meant to
+// break a reader.
+func TestFullTakesFilesAsNative(t *testing.T) {
+	const real = "../internal/harness/testdata"
+	m := instance(t, "full")
+	now := time.Now()
+	var all []handed
+	folders := map[string][]handed{}
+	err := filepath.WalkDir(real, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		f := handed{d.Name(), data}
+		all = append(all, f)
+		folders[filepath.Dir(name)] = append(folders[filepath.Dir(name)], f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("%d files under %s", len(all), real)
+	}
+	for _, f := range hostile.Files() {
+		data, err := io.ReadAll(io.LimitReader(f.Open(), 1<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, handed{"hostile.json", data})
+	}
+	same := func(files []handed) (rows int) {
+		t.Helper()
+		folder := fstest.MapFS{}
+		for _, f := range files {
+			folder[f.name] = &fstest.MapFile{Data: f.data}
+		}
+		taken := recheck.Take(folder, now.UTC().Format(time.RFC3339))
+		want, err := json.Marshal(taken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.take(files, now); got != string(want) {
+			t.Errorf("%s: the page says\n%.2000s\nand natively it is\n%.2000s", files[0].name, got, want)
+		}
+		return len(taken.Rows)
+	}
+	rows := 0
+	for _, f := range all {
+		rows += same([]handed{f})
+	}
+	for _, files := range folders {
+		rows += same(files)
+	}
+	if rows < 30 {
+		t.Errorf("%d rows were taken", rows)
+	}
 }
 
 var every = flag.Bool("every", false, "check every published row, not the smallest of each report: two minutes")

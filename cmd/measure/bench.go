@@ -192,7 +192,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 			fmt.Fprintf(w, "measure bench: --dataset %s: without a question at the beginning, and passed over: %s\n", o.datasetFile, countOf(n, "conversation"))
 		}
 	}
-	receipt, evidence, err := sw.receipt(ctx)
+	receipt, evidence, err := sw.receipt(ctx, w)
 	if err != nil {
 		return nil, nil, none, err
 	}
@@ -234,7 +234,7 @@ func prepare(ctx context.Context, o *benchOptions, srv *server, cat *catalog.Cat
 
 // receipt is what host and server say of themselves: as this host reads it, or as a file
 // holds it that was taken beside the server.
-func (s *sweep) receipt(ctx context.Context) (row.Receipt, row.Evidence, error) {
+func (s *sweep) receipt(ctx context.Context, w io.Writer) (row.Receipt, row.Evidence, error) {
 	if s.o.receipt == "" {
 		receipt, evidence := host.Receipt(ctx, s.ref)
 		evidence.Zero = time.Now().UTC().Format(time.RFC3339Nano)
@@ -247,7 +247,8 @@ func (s *sweep) receipt(ctx context.Context) (row.Receipt, row.Evidence, error) 
 	if theirs := f.Receipt.Engine.Name; theirs != "" && s.srv.engine != "" && theirs != s.srv.engine {
 		return row.Receipt{}, row.Evidence{}, refuse(exitUsage, "--receipt %s: it is of %s, and the server at %s is %s", s.o.receipt, row.EngineName(theirs), s.srv.base.Redacted(), row.EngineName(s.srv.engine))
 	}
-	s.ref.Remote, s.watched = true, f.Watch
+	s.ref.Remote, s.untied = true, untiedBy(f)
+	s.tell(w, clocksAt(f, time.Now()))
 	receipt := rowfile.Taken(f, sum)
 	receipt.Engine.Model = cmp.Or(oneLine(s.srv.model), receipt.Engine.Model)
 	return receipt, rowfile.TakenEvidence(f), nil
@@ -285,6 +286,7 @@ func (s *sweep) rows(ctx context.Context, plan course, out *output, w io.Writer)
 			break // interrupted, and nothing of the row in hand had ended
 		}
 		s.bar.end(p, &m.row)
+		s.tell(w, clocksOver(&m.evidence))
 		out.add(m, w)
 		plan.took(p, m)
 		if m.row.Status == row.StatusOK {

@@ -264,34 +264,6 @@ func (s *sweep) announce(w io.Writer, plan course, r *row.Report) {
 	}
 }
 
-// closedGate are gates that will lack their evidence on any row of a server.
-type closedGate struct {
-	Gates []string `json:"gates"`
-	Why   string   `json:"why"`
-	Open  string   `json:"open"` // what would open them
-}
-
-// closedGates foretells which gates will lack their evidence, why, and what would open them.
-func (s *sweep) closedGates(r *row.Report) []closedGate {
-	const beside = "run measure on the server's own host, or give --receipt FILE of measure receipt --watch, which runs beside it"
-	closed := []closedGate{}
-	add := func(is bool, why, open string, gates ...string) {
-		if is {
-			closed = append(closed, closedGate{gates, why, open})
-		}
-	}
-	unread := r.Receipt.Unread
-	add(r.Recipe == "", "no --recipe", "name what the server runs with --recipe MODEL/TARGET/STRATEGY/ENGINE; measure launch --list prints every one", "ceiling")
-	once := r.Receipt.Taken != nil && r.Receipt.Taken.At == r.Receipt.Taken.Until && !s.watched
-	add(r.Recipe != "" && (len(r.Receipt.Engine.Arguments) == 0 || once), cmp.Or(map[bool]string{true: "the receipt was read once and not watched"}[once], unread["engine.arguments"], "the server's arguments are unknown"), beside, "label")
-	add(r.Client.Selftest == nil, "no selftest", "measure selftest, on this host", "client")
-	add(s.answer != nil && s.answer.ISL == nil, "the server reports no usage", "a server whose stream ends with usage, as stream_options.include_usage asks", "lengths", "counted")
-	add(s.answer != nil && s.answer.Cached == nil && (s.srv.metrics == "" || !row.CountsHits(s.srv.engine)), "the server tells of cached tokens neither in its usage nor in /metrics",
-		"start vLLM with --enable-prompt-tokens-details, SGLang with --enable-cache-report, or either with its metrics on", "cold")
-	add(len(r.Receipt.Devices) == 0, cmp.Or(unread["devices"], "no device could be read here"), beside, "host")
-	return closed
-}
-
 // details are the -v lines: what the receipt says, and what could not be read.
 func (s *sweep) details(w io.Writer, r *row.Report) {
 	for _, d := range r.Receipt.Devices {

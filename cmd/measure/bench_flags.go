@@ -215,9 +215,7 @@ func (o *benchOptions) declare(c collector) *inputs {
 	})
 	c.add("extra-body", "", "JSON", "members to add to each request body", o.setExtraBody)
 
-	c.add("header", "", "NAME:VALUE", "header to add to each request; may be given again", o.setHeader)
-	c.StringVar(&in.keyFile, "api-key-file", "", "`FILE` that holds the API key; else OPENAI_API_KEY, and no key when that is unset")
-	c.BoolVar(&o.insecure, "insecure", false, "accept any certificate of an https server")
+	o.declareAccess(c, &in.keyFile)
 	o.declareFaults(c)
 	c.choice("stamps", &o.stamps, "", benchStamps, "where arrival times come from: ring (a packet ring), ktime (the kernel) or read; without it the best there is")
 
@@ -364,6 +362,14 @@ func (o *benchOptions) setRecipe(s string) string {
 	}
 	o.recipe = s
 	return ""
+}
+
+// declareAccess adds the flags by which a server lets itself be asked; readKey then reads
+// the key.
+func (o *benchOptions) declareAccess(c collector, keyFile *string) {
+	c.add("header", "", "NAME:VALUE", "header to add to each request; may be given again", o.setHeader)
+	c.StringVar(keyFile, "api-key-file", "", "`FILE` that holds the API key; else OPENAI_API_KEY, and no key when that is unset")
+	c.BoolVar(&o.insecure, "insecure", false, "accept any certificate of an https server")
 }
 
 func (o *benchOptions) setHeader(s string) string {

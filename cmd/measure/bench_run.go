@@ -26,7 +26,7 @@ type sweep struct {
 	answer  *row.Sample // of a short request before the first row; nil when none succeeded
 	gpus    int64       // 0: unknown
 	started string
-	watched bool   // the receipt of --receipt goes on being read
+	untied  string // what keeps the receipt of --receipt from being tied to the run
 	stamps  string // ring, ktime or read
 	used    prompts.Used
 	draw    *prompts.Draw  // of the dataset; nil without one

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -23,7 +22,8 @@ const (
 import reads. Rows of the same workload are set side by side; each figure's change has a
 95% interval from the repeats of both (Welch's t on the logarithms), and is shown as ~ where
 that holds no change, or where a side has fewer than two repeats. What differs in engine,
-flags, packages and devices is listed.
+flags, variables, weights, packages, libraries, image, devices and host (kernel, governor,
+huge pages and the like) is listed, each once.
 
 --fail-on names changes that must not be: ttft_p50>+5% fails where TTFT p50 rose by more
 than 5% and its interval lies above no change. Exit codes: 0 compared, 5 a change of
@@ -60,6 +60,7 @@ var compared = []comparedBy{
 	ofDist("e2e", "p99", false, func(f *row.Figures) *row.Dist { return f.E2E }, nil),
 	{"output_tok_s", "tok/s", true, func(f *row.Figures) *float64 { return f.OutputTokPerSec }, func(r *row.Repeat) *float64 { return r.OutputTokPerSec }},
 	{"decode_tok_s", "tok/s", false, func(f *row.Figures) *float64 { return f.DecodeTokPerSec }, func(r *row.Repeat) *float64 { return r.DecodeTokPerSec }},
+	{"prefill_tok_s", "tok/s", false, func(f *row.Figures) *float64 { return f.PrefillTokPerSec }, nil},
 	{"total_tok_s", "tok/s", false, func(f *row.Figures) *float64 { return f.TotalTokPerSec }, nil},
 	{"request_s", "requests/s", false, func(f *row.Figures) *float64 { return f.RequestPerSec }, nil},
 	{"energy_j_per_output_tok", "J", false, func(f *row.Figures) *float64 { return f.EnergyPerOutputTok }, nil},
@@ -295,19 +296,14 @@ func change(f int, a, b *row.Row) changed {
 	}
 	share := *out.New / *out.Old - 1
 	out.Change = &share
-	if of.each == nil {
+	x, y := of.estimates(a), of.estimates(b)
+	if of.each == nil && (x == nil || y == nil) {
 		out.Why = "no estimate in each repeat is kept"
 		return out
 	}
-	estimates := func(r *row.Row) (values []float64) {
-		for i := range r.PerRepeat {
-			if v := of.each(&r.PerRepeat[i]); v != nil {
-				values = append(values, *v)
-			}
-		}
-		return values
+	if x != nil || y != nil {
+		out.Repeats = [2]int{len(x), len(y)}
 	}
-	x, y := estimates(a), estimates(b)
 	_, lo, hi, ok := stats.Change(x, y)
 	if !ok {
 		out.Why = "fewer than two repeats on a side"
@@ -316,6 +312,22 @@ func change(f int, a, b *row.Row) changed {
 	out.Interval = &[2]float64{lo - 1, hi - 1}
 	out.Shown = lo > 1 || hi < 1
 	return out
+}
+
+// estimates are a figure in each of a row's repeats.
+func (c *comparedBy) estimates(r *row.Row) (values []float64) {
+	if r.Import != nil && len(r.PerRepeat) == 0 {
+		return harness.Repeats(r.Import, c.name)
+	}
+	for i := range r.PerRepeat {
+		if c.each == nil {
+			break
+		}
+		if v := c.each(&r.PerRepeat[i]); v != nil {
+			values = append(values, *v)
+		}
+	}
+	return values
 }
 
 // hold holds one pair against one change that must not be.
@@ -343,52 +355,6 @@ func percentOf(share float64) string {
 	return fmt.Sprintf("%+.1f%%", 100*share)
 }
 
-// differences lists what the two servers and hosts were not alike in.
-func (c *comparison) differences(old, new *row.Report) {
-	add := func(what, a, b string) {
-		if a != b {
-			c.Differ = append(c.Differ, [3]string{what, cmpOr(a), cmpOr(b)})
-		}
-	}
-	a, b := &old.Receipt, &new.Receipt
-	add("recipe", old.Recipe, new.Recipe)
-	add("engine", strings.TrimSpace(a.Engine.Name+" "+a.Engine.Version), strings.TrimSpace(b.Engine.Name+" "+b.Engine.Version))
-	add("model", a.Engine.Model, b.Engine.Model)
-	both := maps.Clone(a.Engine.Arguments)
-	if both == nil {
-		both = map[string]string{}
-	}
-	maps.Copy(both, b.Engine.Arguments)
-	for _, name := range sortedKeys(both) {
-		if !slices.Contains(passing, strings.ReplaceAll(name, "-", "_")) {
-			add("--"+strings.ReplaceAll(name, "_", "-"), a.Engine.Arguments[name], b.Engine.Arguments[name])
-		}
-	}
-	packages := maps.Clone(a.Runtime.Packages)
-	if packages == nil {
-		packages = map[string]string{}
-	}
-	maps.Copy(packages, b.Runtime.Packages)
-	for _, name := range sortedKeys(packages) {
-		add("package "+name, a.Runtime.Packages[name], b.Runtime.Packages[name])
-	}
-	add("image", a.Runtime.Image, b.Runtime.Image)
-	devices := func(r *row.Receipt) string {
-		var names []string
-		for _, d := range r.Devices {
-			names = append(names, strings.TrimSpace(d.Name+" "+d.Driver))
-		}
-		return strings.Join(names, ", ")
-	}
-	add("devices", devices(a), devices(b))
-	add("kernel", a.Host.Kernel, b.Host.Kernel)
-	add("CPU", a.Host.CPU, b.Host.CPU)
-	add("stamps", old.Client.Stamps, new.Client.Stamps)
-}
-
-// passing are arguments that differ from one start to the next and change nothing.
-var passing = []string{"port", "host", "nccl_port", "random_seed", "internal_states", "startup_time", "load_time", "status", "engine_info_bootstrap_port"}
-
 func cmpOr(text string) string {
 	if text == "" {
 		return "—"
@@ -404,10 +370,13 @@ func (c *comparison) print(w io.Writer, limits []threshold) {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintln(w, p.Workload)
+		// Of a tool that serves no requests these two are all there is.
+		unserved := !slices.ContainsFunc(p.Figures, func(f changed) bool { return f.Figure == "output_tok_s" && (f.Old != nil || f.New != nil) })
 		fmt.Fprintf(w, "  %-24s %12s %12s  %-8s  %-20s %s\n", "figure", "old", "new", "change", "95% interval", "repeats")
 		for k, f := range p.Figures {
 			asked := slices.ContainsFunc(limits, func(l threshold) bool { return l.figure == k })
-			if !compared[k].shown && !asked || f.Old == nil && f.New == nil && !asked {
+			shown := compared[k].shown || unserved && (compared[k].name == "prefill_tok_s" || compared[k].name == "decode_tok_s")
+			if !shown && !asked || f.Old == nil && f.New == nil && !asked {
 				continue
 			}
 			text := func(v *float64) string {

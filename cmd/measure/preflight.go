@@ -42,9 +42,7 @@ func preflight(ctx context.Context, args []string, s streams) int {
 	flags.add("recipe", "", "CELL", "MODEL/TARGET/STRATEGY/ENGINE that it runs", o.setRecipe)
 	flags.StringVar(&o.root, "root", "", "folder that holds data/ with the catalogue of recipes (default the one in this binary)")
 	flags.StringVar(&o.receipt, "receipt", "", "`FILE` that measure receipt wrote beside the server")
-	flags.add("header", "", "NAME:VALUE", "header to add to each request; may be given again", o.setHeader)
-	flags.StringVar(&keyFile, "api-key-file", "", "`FILE` that holds the API key; else OPENAI_API_KEY, and no key when that is unset")
-	flags.BoolVar(&o.insecure, "insecure", false, "accept any certificate of an https server")
+	o.declareAccess(flags, &keyFile)
 	flags.BoolVar(&o.json, "json", false, "for a program")
 	if code, done := flags.parse(args, s); done {
 		return code

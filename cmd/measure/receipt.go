@@ -36,7 +36,8 @@ With --watch it goes on reading devices and counters once a second until it is i
 or the server ends, and replaces FILE whole every few seconds. bench --receipt FILE reads
 it again after each row, where both see one folder; measure import REPORT --receipt FILE
 attaches it afterwards. A row believes a receipt only if the counters that it watched rose
-by the row's own tokens.`
+by the row's own tokens; the clocks of both hosts must agree to a second. The gates that
+this receipt leaves without an answer are named.`
 	receiptExample = `measure receipt --port 8000 --watch --output receipt.json`
 
 	watchStretch = 5 * time.Second
@@ -48,6 +49,7 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 	var port uint16
 	var pid int64
 	var watch bool
+	var keyFile string
 	o := &benchOptions{header: http.Header{}, timeout: 30 * time.Second}
 	flags := newCollector("receipt")
 	usage(flags.FlagSet, "receipt --port N [flags]", receiptWhat, receiptExample)
@@ -55,6 +57,7 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 	flags.count("pid", &pid, 1, "the server's process, in place of its port")
 	flags.Lookup("pid").DefValue, pid = "", 0
 	flags.add("base-url", "", "URL", "where it answers (default http://127.0.0.1:PORT)", o.setBase)
+	o.declareAccess(flags, &keyFile)
 	flags.StringVar(&o.output, "output", "", "write `FILE`; without it stdout")
 	flags.BoolVar(&watch, "watch", false, "go on reading until interrupted")
 	if code, done := flags.parse(args, s); done {
@@ -68,10 +71,16 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 	case watch && o.output == "":
 		flags.wrong("--watch without --output: want --output FILE, which is replaced as it goes on")
 	}
+	at := o.base != nil
+	if !at { // readKey asks for it; where it is is told below
+		o.base = &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))}
+	}
+	o.readKey(keyFile, flags.wrong)
 	if len(flags.problems) > 0 {
 		return flags.refuse(s)
 	}
-	if pid != 0 && o.base == nil {
+	s.out, s.err = &cleanWriter{w: s.out, secrets: &o.secrets}, &cleanWriter{w: s.err, secrets: &o.secrets}
+	if pid != 0 && !at {
 		ports, err := host.PortsOf(pid)
 		switch {
 		case err != nil:
@@ -79,16 +88,13 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 		case len(ports) == 0:
 			return complain(s, "receipt", exitFailed, []string{fmt.Sprintf("process %d listens on no port; want --base-url of where it answers", pid)})
 		}
-		port = ports[0]
+		o.base.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ports[0])))
 	}
-	if o.base == nil {
-		o.base = &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))}
-	}
-	said, err := engine.Probe(ctx, o.base, o.header, false, o.timeout)
+	said, err := engine.Probe(ctx, o.base, o.header, o.insecure, o.timeout)
 	if err != nil {
 		return complain(s, "receipt", exitNoServer, []string{err.Error()})
 	}
-	ref := host.ServerRef{Base: o.base, PID: pid, Version: said.Version, Arguments: settings(said.Info), Metrics: said.Metrics, Pool: said.Pool}
+	ref := host.ServerRef{Base: o.base, PID: pid, Header: o.header, Insecure: o.insecure, Version: said.Version, Arguments: settings(said.Info), Metrics: said.Metrics, Pool: said.Pool}
 	if !strings.HasPrefix(said.Engine, "unknown: ") {
 		ref.Engine = said.Engine
 	}
@@ -99,7 +105,7 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 		ref.Model = oneLine(said.Models[0].ID)
 	}
 	zero, began := loadgen.Now(), time.Now()
-	f := takeReceipt(ctx, ref, args, watch)
+	f := takeReceipt(ctx, ref, args, watch, &o.secrets)
 	f.Evidence.Zero = began.UTC().Format(time.RFC3339Nano) // the times of its readings count from their beginning
 	if m, err := host.Metrics(ctx, ref, zero); err == nil {
 		f.Evidence.Metrics = append(f.Evidence.Metrics, m)
@@ -116,6 +122,7 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 	}
 	var failed error
 	f.Ended = host.Watch(ctx, ref, zero, watchStretch, func(ev row.Evidence) {
+		cleanAll(&ev, o.secrets.clean)
 		addReadings(f, ev)
 		f.Until = time.Now().UTC().Format(time.RFC3339Nano)
 		failed = errors.Join(failed, writeReceipt(o.output, f, s))
@@ -132,8 +139,7 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 }
 
 // takeReceipt reads host and server once.
-func takeReceipt(ctx context.Context, ref host.ServerRef, args []string, watch bool) *row.ReceiptFile {
-	var masks secrets
+func takeReceipt(ctx context.Context, ref host.ServerRef, args []string, watch bool, masks *secrets) *row.ReceiptFile {
 	for _, a := range args {
 		masks.find(a)
 	}
@@ -141,10 +147,12 @@ func takeReceipt(ctx context.Context, ref host.ServerRef, args []string, watch b
 	at := time.Now().UTC().Format(time.RFC3339Nano)
 	f := &row.ReceiptFile{
 		Schema: row.ReceiptSchema, At: at, Until: at, Watch: watch,
-		Tool: row.Tool{Version: v.Version, Revision: v.Revision, Go: v.Go, Command: append([]string{"measure", "receipt"}, masks.command(args)...)},
+		Tool: row.Tool{Version: v.Version, Revision: v.Revision, Go: v.Go, Command: slices.Concat([]string{"measure", "receipt"}, masks.command(args)[2:])},
 	}
 	f.Host, _ = os.Hostname()
 	f.Receipt, f.Evidence = host.Receipt(ctx, ref)
+	cleanAll(&f.Receipt, masks.clean)
+	cleanAll(&f.Evidence, masks.clean)
 	return f
 }
 
@@ -192,6 +200,9 @@ func tellReceipt(f *row.ReceiptFile, s streams) {
 	fmt.Fprintln(s.err)
 	for _, name := range sortedKeys(r.Unread) {
 		fmt.Fprintf(s.err, "  not read: %s: %s\n", name, oneLine(r.Unread[name]))
+	}
+	for _, c := range receiptCloses(f) {
+		fmt.Fprintf(s.err, "  cannot be judged with this receipt: %s\n    since %s\n    to open: %s\n", strings.Join(c.Gates, ", "), oneLine(c.Why), c.Open)
 	}
 }
 

@@ -3,8 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,5 +123,58 @@ func TestReceiptIsAttachedAfterwards(t *testing.T) {
 	}
 	if code, text := run(importVerb, filepath.Join(dir, "run.json"), "--receipt", filepath.Join(dir, "run.json"), "--output", filepath.Join(dir, "wrong")); code != exitFailed || !strings.Contains(text, `whose schema is "rowproof-receipt/1"`) {
 		t.Errorf("no receipt: %d\n%s", code, text)
+	}
+}
+
+// A server that wants a key or has a certificate of its own is asked as bench asks it, and
+// the key stands in no word of the receipt.
+func TestReceiptOfAServerWithAKey(t *testing.T) {
+	const key = "sk-of-this-server-0123456789"
+	f := &fake{models: []string{"m"}, key: key}
+	plain, secure := f.start(t), httptest.NewUnstartedServer(f)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	t.Setenv("OPENAI_API_KEY", "")
+	dir := t.TempDir()
+	keyFile := filepath.Join(dir, "key")
+	if err := os.WriteFile(keyFile, []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		server *httptest.Server
+		args   []string
+		code   int
+		says   string
+	}{
+		{plain, nil, exitNoServer, "401"},
+		{plain, []string{"--api-key-file", keyFile}, exitOK, ""},
+		{plain, []string{"--header", "Authorization: Bearer " + key}, exitOK, ""},
+		{plain, []string{"--api-key-file", filepath.Join(dir, "none")}, exitUsage, "no such file or directory; want a file that holds the key alone"},
+		{secure, []string{"--api-key-file", keyFile}, exitNoServer, "certificate"},
+		{secure, []string{"--api-key-file", keyFile, "--insecure"}, exitOK, ""},
+	} {
+		file := filepath.Join(dir, fmt.Sprintf("receipt.%d.json", i))
+		_, port, _ := strings.Cut(strings.TrimPrefix(c.server.URL, "http"), "127.0.0.1:")
+		args := append([]string{"--port", port, "--base-url", c.server.URL, "--output", file}, c.args...)
+		var out, errs bytes.Buffer
+		code := receiptVerb(context.Background(), args, streams{out: &out, err: &errs})
+		text := out.String() + errs.String()
+		if code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, key) {
+			t.Errorf("%v: %d\n%s", c.args, code, text)
+		}
+		if code != exitOK {
+			continue
+		}
+		r, _, err := readReceipt(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Receipt.Engine.Model != "m" || slices.Contains(r.Tool.Command, "bench") {
+			t.Errorf("%v: model %q, command %q", c.args, r.Receipt.Engine.Model, r.Tool.Command)
+		}
+		if data, _ := os.ReadFile(file); bytes.Contains(data, []byte(key)) {
+			t.Errorf("%v: the key stands in the receipt", c.args)
+		}
 	}
 }

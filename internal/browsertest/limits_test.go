@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"rowproof/internal/row"
+	"rowproof/internal/rowfile"
 	"rowproof/internal/tradeoff"
 )
 
@@ -218,6 +219,50 @@ func TestLimitsAtRandomEqualNative(t *testing.T) {
 	t.Logf("%d answered, %d not", answered, refused)
 	if answered == 0 || refused == 0 {
 		t.Errorf("of 30 random SLOs %d were answered and %d not: one kind was never tried", answered, refused)
+	}
+	for _, trouble := range p.noted() {
+		t.Error(trouble)
+	}
+}
+
+// The goodput of the answer is counted from its own samples, as measure counts it.
+func TestLimitsCountGoodput(t *testing.T) {
+	s := theSite(t)
+	p := newTab(t, s.origin)
+	p.visit(s.url("index.html"))
+	rows := p.homeMarks()
+	best := rows[0]
+	for _, r := range rows {
+		if *r.Row[16] > *best.Row[16] {
+			best = r
+		}
+	}
+	// Half of its requests are slower than their median E2E, so some meet it and some do not.
+	most := *best.Row[12] * 1.0001
+	p.choose("percentile", "p50")
+	p.paste("e2e", fmt.Sprint(most))
+	if said := p.limitsSay(); !strings.Contains(said, plain(best.Name+" at "+best.Load)+" gives the most") {
+		t.Fatalf("the page says %q; %s at %s gives the most", said, best.Name, best.Load)
+	}
+	files := eval[[]string](p, fmt.Sprintf(`(m => [m.report, String(m.index)])(JSON.parse(document.querySelector("#chart-marks").textContent)[%q])`, best.ID))
+	index, err := strconv.Atoi(files[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := rowfile.Load(filepath.Join(s.dir, filepath.FromSlash(strings.TrimPrefix(files[0], base))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := bundle.Rows[index]
+	want := row.Goodput(&d.Row.Workload, d.Samples, []row.Limit{{Figure: "e2e_ms", Permille: 500, Max: most}})
+	if want.Met == 0 || want.Met == want.Of {
+		t.Fatalf("%d of %d requests meet the limit; too blunt a question", want.Met, want.Of)
+	}
+	do(p, chromedp.Click("#limits-more button"))
+	p.answered()
+	got := strings.ReplaceAll(plain(eval[string](p, `document.querySelector("#goodput").textContent`)), ",", "")
+	if tail := fmt.Sprintf("met every limit by themselves: %d of %d.", want.Met, want.Of); !strings.HasPrefix(got, "Goodput: ") || !strings.HasSuffix(got, tail) {
+		t.Errorf("the page says %q; want …%s", got, tail)
 	}
 	for _, trouble := range p.noted() {
 		t.Error(trouble)

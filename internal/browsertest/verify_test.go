@@ -20,7 +20,7 @@ func (p *tab) verified() string {
 		box.querySelector("button").click();
 		const look = () => {
 			if (line.hasAttribute("aria-busy") || !line.textContent) return;
-			const bad = [...box.querySelectorAll("tr:has(td.bad)")].map(r => r.cells[0].textContent);
+			const bad = [...box.querySelectorAll("tr:has(td.bad), .listed li:has(.bad)")].map(r => r.firstElementChild.textContent);
 			done(line.textContent + (bad.length ? " [" + bad.join(" ") + "]" : ""));
 		};
 		new MutationObserver(look).observe(line, {attributes: true, childList: true, subtree: true});

@@ -30,6 +30,7 @@ type judged struct {
 	Figures  map[string]string `json:"figures"` // of the file
 	Beside   []string          `json:"beside"`  // links of the rows beside it
 	Stated   int               `json:"stated"`  // of the tool's own figures
+	About    string            `json:"about"`   // of the file
 }
 
 // choose hands files of the disk to the page, and waits for what it says.
@@ -42,13 +43,15 @@ func (p *tab) chooseFiles(files ...string) judged {
 		const look = () => {
 			if (line.hasAttribute("aria-busy") || !line.textContent || line.textContent.endsWith("…")) return;
 			const first = out.querySelector(":scope > section");
-			const rows = name => [...(first?.querySelectorAll('[aria-label^="' + name + '"] tbody tr') ?? [])];
-			const cells = (name, at) => Object.fromEntries(rows(name).map(r => [r.cells[0].textContent, r.cells[at].textContent]));
+			const items = name => [...(first?.querySelectorAll("ul." + name + " > li") ?? [])].map(l => [...l.children].map(c => c.textContent));
+			const lines = [...(first?.querySelectorAll("table.beside tbody tr") ?? [])].map(r => [...r.cells].map(c => c.textContent));
+			const pairs = (rows, at) => Object.fromEntries(rows.map(r => [r[0], r[at]]));
 			done({
 				said: line.textContent, problems: [...out.querySelectorAll(":scope > ul.bad li")].map(l => l.textContent),
 				verdict: first?.querySelector("h2 span")?.textContent ?? "", load: first?.querySelector("h2")?.firstChild.textContent ?? "",
-				answers: cells("Gates", 1), reasons: cells("Gates", 2), figures: cells("Figures", 1),
-				beside: [...(first?.querySelectorAll('[aria-label^="Figures"] thead a') ?? [])].map(a => a.getAttribute("href")), stated: rows("As ").length,
+				answers: pairs(items("answers"), 1), reasons: pairs(items("answers"), 2), figures: pairs(lines, 1),
+				beside: [...(first?.querySelectorAll("table.beside thead a") ?? [])].map(a => a.getAttribute("href")), stated: items("stated").length,
+				about: first?.querySelector("p.note")?.textContent ?? "",
 			});
 		};
 		new MutationObserver(look).observe(document.querySelector("main"), {attributes: true, childList: true, characterData: true, subtree: true});
@@ -80,13 +83,16 @@ func TestYourFile(t *testing.T) {
 		theirs.Answers["recompute"] != "pass" || theirs.Answers["label"] != "does not apply" || theirs.Stated < 14 {
 		t.Errorf("of a vLLM result the page says %+v", theirs)
 	}
+	if !strings.Contains(theirs.About, "vllm-serve.json · vllm bench serve") || !strings.Contains(theirs.About, "does not say when · Python's perf_counter") {
+		t.Errorf("of what the file is the page says %q", theirs.About)
+	}
 	if len(theirs.Beside) == 0 || !strings.HasPrefix(theirs.Beside[0], base+"r/") {
 		t.Errorf("beside it stand %q", theirs.Beside)
 	}
 	server.Close()
 	for _, what := range asked[before:] {
 		// A browser asks for the page's own icon when it likes.
-		if !regexp.MustCompile(`^GET (assets/(full|judge|chunk|favicon)-[^/]+|data/rows\.json)$`).MatchString(what) {
+		if !regexp.MustCompile(`^GET (assets/(full|judge|chunk|favicon)-[^/]+|api/v1/rows\.json)$`).MatchString(what) {
 			t.Errorf("to judge a file the page asked for %s", what)
 		}
 	}
@@ -98,6 +104,9 @@ func TestYourFile(t *testing.T) {
 	ours := p.chooseFiles(report, rowfile.SamplesFile(report, 0), rowfile.SamplesFile(report, 1), rowfile.SamplesFile(report, 2), rowfile.SamplesFile(report, 3), rowfile.EvidenceFile(report))
 	if ours.Said != "4 rows: 4 verified." || ours.Verdict != gate.Verified || ours.Answers["host"] != "pass" && ours.Answers["host"] != "warn" {
 		t.Errorf("of a published report the page says %+v", ours)
+	}
+	if !strings.Contains(ours.About, "measured 2026-11-30 ") || ours.Figures["E2E p99, ms"] == "" && ours.Figures["E2E p50, ms"] == "" {
+		t.Errorf("of our report the page says %q, %v", ours.About, ours.Figures)
 	}
 	text, err := os.ReadFile(report)
 	if err != nil {

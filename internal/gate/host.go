@@ -42,6 +42,9 @@ var amdSlowdowns = []struct {
 
 // host holds the machine that served: nothing may have slowed it down or shared it.
 func host(in *Input) Result {
+	if r, ok := in.tied(); !ok {
+		return r
+	}
 	var h hosts
 	h.numa(&in.Report.Receipt.Host)
 	if in.Evidence == nil || len(in.Evidence.Devices) == 0 {

@@ -38,6 +38,10 @@ func (in *Input) tied() (r Result, ok bool) {
 			break
 		}
 	}
+	if least, most, ok := row.ClocksBetween(ev); ok && (least > row.ClocksApart || most < -row.ClocksApart) {
+		return missing("clocks of the two hosts that agree to "+number(row.ClocksApart/1e6)+" s: by the server's counters, which both read, the one beside the server is "+ahead(least, most)+
+			", so that the receipt's readings have no place in the row", "set both hosts' clocks by one source, as NTP does, and measure again"), false
+	}
 	var tokens int64
 	for i := range in.Samples {
 		if s := &in.Samples[i]; s.OK() && s.OSL != nil {
@@ -58,6 +62,14 @@ func (in *Input) tied() (r Result, ok bool) {
 		return fail("the receipt is of another server: "+text, Compared{"generated tokens by the watched counters", itoa(*last - *first), itoa(tokens)}), false
 	}
 	return Result{}, true
+}
+
+// ahead says by how many µs a clock is ahead of another, at least and at most.
+func ahead(least, most int64) string {
+	if most < 0 {
+		return number(float64(-most)/1e6) + " to " + number(float64(-least)/1e6) + " s behind"
+	}
+	return number(float64(least)/1e6) + " to " + number(float64(most)/1e6) + " s ahead"
 }
 
 // twoServers says by which reading the counters that a receipt's watch read are not those of

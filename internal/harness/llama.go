@@ -1,7 +1,10 @@
 package harness
 
 import (
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"rowproof/internal/row"
@@ -51,4 +54,23 @@ func llamaBench(t *taker, v *value) {
 		}
 	}
 	t.result.Runs = append(t.result.Runs, run)
+}
+
+// Repeats are the values of one of our figures in each repeat that a tool's own figures
+// tell: llama-bench states each of its samples beside their mean. Nil where none are.
+func Repeats(i *row.Import, figure string) (values []float64) {
+	if !slices.ContainsFunc(i.Stated, func(s row.Stated) bool { return s.Name == "avg_ts" && s.Figure == figure }) {
+		return nil
+	}
+	for _, s := range i.Stated {
+		if !strings.HasPrefix(s.Name, "samples_ts[") {
+			continue
+		}
+		v, err := strconv.ParseFloat(s.Text, 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 0) {
+			return nil // one that is no rate leaves the others without their place
+		}
+		values = append(values, v)
+	}
+	return values
 }

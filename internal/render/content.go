@@ -23,6 +23,8 @@ type article struct {
 	Title    string
 	Lead     string    // the first paragraph as plain text, for search results
 	Sections []section // its contents list; none of a short page
+	Headings []section // of the second level, each with its id
+	Terms    []term    // of the glossary
 	Body     template.HTML
 }
 
@@ -32,7 +34,7 @@ type section struct {
 	Sections []section
 }
 
-// fewSections need no contents list.
+// Fewer sections than this need no contents list.
 const fewSections = 6
 
 // readArticle renders content/NAME.md. A link without a scheme is an address of the
@@ -58,7 +60,11 @@ func readArticle(fsys fs.FS, name, base string) (*article, error) {
 		a.Lead = plain(p, source)
 	}
 	doc.RemoveChild(doc, title)
-	a.Sections = sectionsOf(doc, source)
+	all := sectionsOf(doc, source)
+	a.Headings = all
+	if len(all) >= fewSections {
+		a.Sections = all
+	}
 	err = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if l, ok := n.(*ast.Link); ok && entering && !outward.Match(l.Destination) {
 			l.Destination = append([]byte(base), bytes.TrimPrefix(l.Destination, []byte("/"))...)
@@ -76,11 +82,13 @@ func readArticle(fsys fs.FS, name, base string) (*article, error) {
 		return nil, err
 	}
 	a.Body = template.HTML(b.String())
+	if name == "glossary" {
+		a.Body, a.Terms = termsOf(a.Body)
+	}
 	return a, nil
 }
 
-// sectionsOf are the headings of the second level with those of the third below them; none
-// where there are few.
+// sectionsOf are the headings of the second level with those of the third below them.
 func sectionsOf(doc ast.Node, source []byte) []section {
 	var all []section
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
@@ -97,9 +105,6 @@ func sectionsOf(doc ast.Node, source []byte) []section {
 		} else {
 			all = append(all, p)
 		}
-	}
-	if len(all) < fewSections {
-		return nil
 	}
 	return all
 }

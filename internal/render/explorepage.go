@@ -30,6 +30,8 @@ type exploreData struct {
 	Columns []exploreColumn `json:"columns"`
 	Slots   []slotLook      `json:"slots"`
 	Most    int             `json:"most"` // recipes in one comparison
+	Old     string          `json:"old"`  // the day before which rows are marked
+	Days    int             `json:"days"` // that day's distance from the newest row
 }
 
 // exploreColumn is a figure that rows can be sorted and filtered by.
@@ -126,7 +128,7 @@ func (s *site) writeExplore(w *world, recipes []pinnable) error {
 	}
 	v := &explorePage{
 		Rows: format.Plural(len(rows.IDs), "row", "rows"), Recipes: format.Plural(len(recipes), "recipe", "recipes"),
-		Data: exploreData{File: s.opts.Base + name, Columns: columns, Slots: slotLooks(), Most: maxPinned},
+		Data: exploreData{File: s.opts.Base + name, Columns: columns, Slots: slotLooks(), Most: maxPinned, Old: staleBefore(w.rows), Days: staleDays},
 	}
 	v.Models = s.exploreLinks(w)
 	return s.write(&page{

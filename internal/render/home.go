@@ -34,8 +34,11 @@ type homeView struct {
 	Unmeasured []unmeasuredLine
 	Unlisted   int // gaps of the drawn model beyond those
 	Hopes      []hope
-	Random     string
-	Serving    []modelCoverage
+	Days       int // from which on a row is old
+
+	Full, FullHeld string // the module that counts a row's requests, and its hash
+	Random         string
+	Serving        []modelCoverage
 }
 
 // scopeName is a model and a shape as a reader sees them.
@@ -96,6 +99,7 @@ type homeRow struct {
 	Roof       tableFigure
 	Sign       string
 	Date       string
+	Old        bool // see staleDays
 	CellLink   string
 }
 
@@ -219,7 +223,7 @@ func distinct[K comparable](rows []*measured, of func(*measured) K) []K {
 
 func (s *site) writeHome(w *world, sc scope, all []*measured, models []string, shapes []shape, built map[scope]bool) error {
 	rows := slices.DeleteFunc(slices.Clone(all), func(m *measured) bool { return !sc.holds(m) })
-	v := &homeView{}
+	v := &homeView{Full: s.assets.full.address, FullHeld: s.assets.full.integrity}
 	title := "Every verified cell, side by side"
 	if sc.Model != "" {
 		title = s.modelTitle(w, sc.Model)
@@ -737,6 +741,8 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 	if len(all) > maxTable && len(scopes) > 1 {
 		scopes, groups, all = scopes[:1], groups[:1], groups[0]
 	}
+	old := staleBefore(w.rows)
+	v.Days = staleDays
 	perGPU := newColumn("Per GPU", "output tok/s", all, (*measured).perGPU)
 	v.Heads = []column{
 		newColumn("Per user", "tok/s", all, (*measured).perUser),
@@ -757,7 +763,7 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 	end := niceEnd(top)
 	v.BarEnd, v.BarScale = format.Fixed(end, 0), end
 	if v.Scatter != nil {
-		v.Scatter.Marks = s.marks(charted, perGPU, v.Heads)
+		v.Scatter.Marks = s.marks(charted, perGPU, v.Heads, old)
 	}
 	var missing letters
 	for i, sc := range scopes {
@@ -775,6 +781,7 @@ func (s *site) homeTable(w *world, v *homeView, rows, charted []*measured, drawn
 				Roof:     m.roofFigure(&missing),
 				Sign:     m.sign(),
 				Date:     format.Date(m.Report.MeasuredAt),
+				Old:      format.Date(m.Report.MeasuredAt) < old,
 				CellLink: "recipes/" + m.Key.Model + "/#" + m.Key.anchor(),
 			}
 			if sc != drawn {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"path"
 	"slices"
 
 	"rowproof/internal/render/format"
@@ -21,6 +22,9 @@ type mark struct {
 	Dtype   string `json:"dtype"` // of the weights
 	Total   packed `json:"total"` // input and output tok/s of one GPU; null where not known
 	Joules  string `json:"joules,omitempty"`
+	Report  string `json:"report"` // the row's files, and its place in the report
+	Samples string `json:"samples"`
+	Index   int    `json:"index"`
 	Line    line   `json:"line"`
 }
 
@@ -37,6 +41,7 @@ type line struct {
 	Roof    cell    `json:"roof"`
 	Over    bool    `json:"over,omitempty"` // above the hard roof
 	Date    string  `json:"date"`
+	Old     bool    `json:"old,omitempty"` // see staleDays
 }
 
 // cell is a figure and its interval as written, both empty where it is missing.
@@ -45,8 +50,8 @@ type cell [2]string
 func cellOf(f tableFigure) cell { return cell{f.Figure, f.Interval} }
 
 // marks tells the rows of a scatter, each by its id: per GPU and heads are the table's
-// columns.
-func (s *site) marks(rows []*measured, perGPU column, heads []column) map[string]mark {
+// columns, and rows of before old are marked.
+func (s *site) marks(rows []*measured, perGPU column, heads []column, old string) map[string]mark {
 	heads = slices.Clone(heads)
 	for i := range heads { // the built table's units, and decimals for rows of every load
 		var values []float64
@@ -67,7 +72,10 @@ func (s *site) marks(rows []*measured, perGPU column, heads []column) map[string
 		if e := m.joules(); e.Value != nil {
 			t.Joules = format.Prose(*e.Value)
 		}
+		t.Report, t.Index = s.opts.Base+m.File, m.Index
+		t.Samples = path.Join(path.Dir(t.Report), m.Row.Samples.File)
 		t.Line = m.line(perGPU, heads)
+		t.Line.Old = t.Line.Date < old
 		out[m.ID] = t
 	}
 	return out

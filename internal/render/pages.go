@@ -27,6 +27,7 @@ func (s *site) writePages(w *world) error {
 		s.writeHomes(w),
 		s.writeRecipes(w, compared),
 		s.writeChoosing(w),
+		s.writeTrends(w),
 		s.writeGaps(w),
 		s.writeArticles(w),
 		s.writeCalculator(w),
@@ -35,6 +36,9 @@ func (s *site) writePages(w *world) error {
 		s.writeChanges(w),
 		s.write(&page{Address: "404.html", Kind: "missing", Section: elsewhere, Title: "No such page", Description: "This address has no page.", Main: w}),
 		s.writePrograms(w),
+		s.writeSearch(w),
+		s.writeOffline(w),
+		s.writeDownloads(w),
 		s.siteMap(),
 	)
 }

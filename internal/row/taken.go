@@ -71,3 +71,32 @@ func (m *MetricSample) StartedAt() (at float64, ok bool) {
 	v, ok := m.Values[startSeries]
 	return v, ok && !math.IsNaN(v) && v > 0
 }
+
+// ClocksBetween is by how many µs the clock of the host on which a receipt was watched is
+// ahead of the client's, at least and at most: both read one counter, which only grows, so
+// that a higher reading is a later one. ok is false where the readings do not bound it on
+// both sides, or where no one clock explains them.
+func ClocksBetween(ev *Evidence) (least, most int64, ok bool) {
+	type point struct{ at, tokens int64 }
+	points := func(samples []MetricSample) (out []point) {
+		for i := range samples {
+			if n := samples[i].Totals().Generated; n != nil {
+				out = append(out, point{samples[i].At, *n})
+			}
+		}
+		return out
+	}
+	watched, own := points(ev.Watched), points(ev.Metrics)
+	var below, above bool
+	for _, w := range watched {
+		for _, c := range own {
+			switch ahead := w.at - c.at; {
+			case w.tokens > c.tokens && (!above || ahead < most):
+				most, above = ahead, true
+			case w.tokens < c.tokens && (!below || ahead > least):
+				least, below = ahead, true
+			}
+		}
+	}
+	return least, most, below && above && least <= most
+}

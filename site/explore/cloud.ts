@@ -1,6 +1,6 @@
 // The scatter of the rows: tok/s/user against tok/s/GPU, with the front of each model,
 // weight format and shape. The module says which rows are on a front.
-import { at, axisName, base, colour, drawing, el, grid, linear, logarithmic, margin, px, type Slot, type Width } from "../js/draw";
+import { at, axisName, base, colour, drawing, el, grid, linear, logarithmic, margin, px, textWidth, tick, type Slot, type Width } from "../js/draw";
 import { count } from "../js/format";
 import type { Lean } from "../js/lean";
 import type { Table } from "./select";
@@ -51,7 +51,7 @@ export function cloud(t: Table, of: number[], all: Front[], s: State, slots: rea
   const x = log ? logarithmic(x0, x1, ticks) : linear(x1, ticks);
   const y = log ? logarithmic(y0, y1, ticks) : linear(y1, ticks);
   [y.from, y.to] = [height - 44, 26];
-  [x.from, x.to] = [margin(y, ""), width - 16];
+  [x.from, x.to] = [margin(y, ""), width - Math.ceil(textWidth(tick(x, x.max), 400) / 2) - 3];
   const place = (i: number): [number, number] => [at(x, xs[3 * i]!), at(y, ys[3 * i]!)];
   svg.append(...grid(y, x, ""), ...base(x, y), axisName(`↑ output tok/s per GPU${log ? ", log" : ""}`, 0, 12, "start"), axisName(`tok/s per user, median${log ? ", log" : ""} →`, width, height - 6, "end"));
 

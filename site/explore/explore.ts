@@ -2,6 +2,7 @@
 // says. Which rows are on a front the module says, by internal/tradeoff.
 import { busy } from "../js/busy";
 import { swatch, type Width } from "../js/draw";
+import { json } from "../js/file";
 import { count } from "../js/format";
 import { lean, type Lean } from "../js/lean";
 import { make } from "../js/make";
@@ -22,9 +23,7 @@ if (source && said) {
   const data = JSON.parse(source) as Data;
   void busy(said, async () => {
     try {
-      const response = await fetch(data.file);
-      if (!response.ok) throw new Error(`${data.file} answered ${response.status}`);
-      explore(data, (await response.json()) as Rows, said);
+      explore(data, await json<Rows>(data.file), said);
     } catch (reason) {
       said.textContent = `Exploring is off: ${reason instanceof Error ? reason.message : String(reason)}. The built pages below hold the same rows.`;
     }
@@ -136,7 +135,7 @@ function explore(data: Data, rows: Rows, said: HTMLElement): void {
       note = `${column.name}, ${forms.get(column.key)?.unit ?? column.unit}: of each cell the row that comes first by the order below, with its concurrency and engine.`;
     } else {
       const page = list.slice((state.page - 1) * pageRows, state.page * pageRows);
-      region.append(tableOfRows(t, forms, page, state, data.columns, base, sort, pin));
+      region.append(tableOfRows(t, forms, page, state, data, base, sort, pin));
       note = `${state.every ? "Every load of each cell" : "Of each cell and shape the row that comes first"}. Medians of the repeats, 95% intervals below them. Shift with a press on a head sorts by it after the others.`;
     }
     const heading = make("h2", {}, state.pivot ? `By ${state.pivot}` : "Rows");

@@ -36,6 +36,8 @@ export interface Data {
   columns: Column[];
   slots: { mark: string; dash: string }[];
   most: number;
+  old: string; // the day before which rows are marked
+  days: number; // that day's distance from the newest row
 }
 
 /** What a row can be filtered by, each by an id; what each recipe or row has of it. */

@@ -2,7 +2,7 @@
 import { decimals, fixed, interval } from "../js/format";
 import { make } from "../js/make";
 import type { Table } from "./select";
-import { nameOf, type Column, type State } from "./state";
+import { nameOf, type Column, type Data, type State } from "./state";
 
 export const pageRows = 50;
 
@@ -36,8 +36,8 @@ function figure(t: Table, forms: Forms, i: number, key: string): HTMLTableCellEl
 }
 
 /** A page of rows. sort is called with a column's key and whether it comes after the others. */
-export function tableOfRows(t: Table, forms: Forms, page: number[], s: State, columns: Column[], base: string, sort: (key: string, then: boolean) => void, pin: (code: string, on: boolean) => void): HTMLTableElement {
-  const shown = columns.filter((c) => s.columns.includes(c.key));
+export function tableOfRows(t: Table, forms: Forms, page: number[], s: State, data: Data, base: string, sort: (key: string, then: boolean) => void, pin: (code: string, on: boolean) => void): HTMLTableElement {
+  const shown = data.columns.filter((c) => s.columns.includes(c.key));
   const head = (key: string, name: string, unit: string, className: string): HTMLTableCellElement => {
     const place = s.sort.findIndex((k) => k.key === key);
     const button = make("button", { type: "button" }, name);
@@ -61,7 +61,7 @@ export function tableOfRows(t: Table, forms: Forms, page: number[], s: State, co
       make("th", { scope: "row" }, make("a", { href: r.address }, name), make("span", { className: "sub" }, `${t.rows.engine[i]!} · ${r.dtype}`)),
       make("td", {}, t.rows.shapes[t.rows.shape[i]!]!), make("td", { className: "n" }, fixed(t.rows.c[i]!, 0)),
       ...shown.map((c) => figure(t, forms, i, c.key)),
-      make("td", {}, make("a", { href: `${base}r/${t.rows.ids[i]!}/` }, t.rows.date[i]!)),
+      make("td", {}, make("a", { href: `${base}r/${t.rows.ids[i]!}/` }, t.rows.date[i]!), ...(t.rows.date[i]! < data.old ? [" ", make("span", { className: "ci warn" }, `over ${data.days} days old`)] : [])),
       make("td", {}, make("label", {}, box, make("span", { className: "vh" }, `Pin ${name}, ${r.names[3]}`))));
   });
   const table = make("table", { className: "cells sortable" }, make("thead", {}, heads), make("tbody", {}, ...lines));

@@ -6,6 +6,7 @@ import { count, fixed, plain, prose, quantity, roundedUp } from "../js/format";
 import { lean, type Lean } from "../js/lean";
 import { make } from "../js/make";
 import type { Mark } from "../js/marks";
+import { goodput } from "./goodput";
 import { regrouper, type Held, type Limit } from "./regroup";
 
 // In the order of a row's slots.
@@ -143,6 +144,7 @@ export function limits(place: HTMLElement, unlimited: HTMLElement, chart: HTMLEl
     const notes = best === undefined ? [gap(module, packed)]
       : [runnerUp(best, choose(among.filter((i) => all[i]!.line.recipe !== all[best]!.line.recipe)), limits, held), ...cost(module, best)];
     more.replaceChildren(...notes.filter((n) => n.length > 0).map((n) => make("p", {}, ...n)));
+    if (best !== undefined && limits.length > 0) more.append(goodput(all[best]!, limits, { address: chart.dataset["full"] ?? "", integrity: chart.dataset["integrity"] ?? "" }));
     regroup?.({ marks: all, ids, held, among, met: choice.met, lower: choice.lower, permille: limits[0]?.permille ?? 990, scope: scope(" · ") });
     const within = choice.met.length > 0 || best === undefined ? choice.met : choice.lower;
     show(within.length > 0 ? within.flatMap((i) => ids[i] ?? []) : ids);

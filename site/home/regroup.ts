@@ -40,6 +40,7 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
   const drawn = table.querySelector<HTMLTableSectionElement>("#drawn");
   const heads = [...table.tHead!.rows[0]!.cells];
   const sorted = heads.map((h) => h.getAttribute("aria-sort"));
+  const days = table.closest<HTMLElement>("[data-days]")?.dataset["days"] ?? "";
   const scale = Number(heads[at.bar]!.dataset["end"]); // where the bars' scale ends
   let added: HTMLTableSectionElement[] = [];
   return (left) => {
@@ -105,6 +106,8 @@ export function regrouper(table: HTMLTableElement): (left: Left | undefined) => 
     fill(cells[at.roof]!, line.roof, line.over ? `${line.roof[0]} ↑` : line.roof[0]);
     cells[at.roof]!.classList.toggle("bad", line.over === true);
     cells[at.date]!.dataset["value"] = line.date;
+    cells[at.date]!.querySelector(".old")?.remove();
+    if (line.old) cells[at.date]!.append(make("span", { className: "ci warn old" }, `over ${days} days old`));
     const link = cells[at.date]!.querySelector("a");
     if (link) {
       link.href = mark.address;

@@ -12,6 +12,9 @@ export interface Mark {
   dtype: string; // of the weights
   total: (number | null)[]; // input and output tok/s of one GPU
   joules?: string; // an output token
+  report: string; // the row's files, and its place in the report
+  samples: string;
+  index: number;
   line: Line;
 }
 
@@ -30,6 +33,7 @@ export interface Line {
   roof: Cell;
   over?: boolean; // above the hard roof
   date: string;
+  old?: boolean; // measured long before the newest row
 }
 
 /** What a mark tells: of a row, or of any place of a chart that has a page. */

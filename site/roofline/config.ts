@@ -1,6 +1,7 @@
 // A reader's own config.json, dropped on the page or chosen: read here by the full module,
 // which loads for it alone. Nothing is uploaded.
 import type { FullExports } from "../../wasm/full/full";
+import { drop } from "../js/drop";
 import { make } from "../js/make";
 import { reactor } from "../js/reactor";
 import type { Model } from "./data";
@@ -71,23 +72,5 @@ export function configs(box: HTMLElement, taken: (model: Model, file: string) =>
       zone.removeAttribute("aria-busy");
     }
   };
-  input.addEventListener("change", () => {
-    const file = input.files?.[0];
-    if (file) void take(file);
-    input.value = ""; // the same file may be chosen again
-  });
-  const carries = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
-  document.addEventListener("dragover", (event) => {
-    if (!carries(event)) return;
-    event.preventDefault();
-    zone.classList.add("over");
-  });
-  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) zone.classList.remove("over"); });
-  document.addEventListener("drop", (event) => {
-    if (!carries(event)) return;
-    event.preventDefault();
-    zone.classList.remove("over");
-    const file = event.dataTransfer?.files[0];
-    if (file) void take(file);
-  });
+  drop(zone, input, ([file]) => { if (file) void take(file); });
 }

@@ -3,6 +3,7 @@
 // says.
 import type { FullExports } from "../../wasm/full/full";
 import { busy } from "../js/busy";
+import { folded, listed, part } from "../js/listed";
 import { make } from "../js/make";
 import { reactor } from "../js/reactor";
 
@@ -117,29 +118,24 @@ function compare(row: Row): { says: (Node | string)[]; parts: Node[] } {
     : blocking.length > 0
       ? [make("strong", {}, `As the page says: ${row.verdict}.`), ` ${blocking.map((g) => g.gate).join(", ")} ${blocking.length === 1 ? "blocks" : "block"} it.`]
       : [make("strong", {}, "Verified here."), ` ${count(hashes.filter((h) => h.found !== "").length, "hash", "hashes")} and ${count(computed, "figure")} equal to the last digit; ${count(answers.filter((g) => g.answer === "pass").length, "gate")} passed.`];
-  const cell = (text: string, bad = false) => make("td", bad ? { className: "bad" } : {}, text);
-  const code = (text: string) => make("td", {}, text === "" ? "—" : make("code", {}, text));
   const worst = <T extends { equal: boolean }>(list: T[]) => [...list].sort((a, b) => Number(a.equal) - Number(b.equal));
   const parts: Node[] = [];
   if (row.problems.length > 0) parts.push(make("ul", { className: "bad" }, ...row.problems.map((p) => make("li", {}, p))));
   parts.push(
-    table("Hashes", ["Hash", "Stated", "Computed here", "Equal?"], worst(hashes).map((h) => [head(h.name), code(h.stated), code(h.found), cell(h.equal ? "yes" : "no", !h.equal)])),
-    table("Gates", ["Gate", "Here", "On the page", "Why"], worst(answers).map((g) => [head(g.gate), cell(g.answer, g.blocks), cell(g.page, !g.equal), cell(g.mend ? `${g.reason}; ${g.mend}` : g.reason)])),
-    table("Figures", ["Figure", "On the page", "In the report", "Computed here", "Equal?"], worst(lines).map((f) => [head(f.name), cell(f.page === undefined ? "not shown" : f.page || "—", !f.equal), cell(f.stated || "—"), cell(f.found || "—"), cell(f.equal ? "yes" : "no", !f.equal)])),
+    folded(`Hashes: ${hashes.length} compared`, true, listed("hashes", worst(hashes).map((h) => [
+      make("strong", {}, h.name), part(h.equal ? "equal" : "differs", !h.equal), digest(h.equal ? h.found : `computed here ${h.found || "—"}`), ...(h.equal ? [] : [digest(`stated ${h.stated || "—"}`)]),
+    ]))),
+    folded(`Gates: ${answers.length} compared`, wrong > 0, listed("answers", worst(answers).map((g) => [
+      make("strong", {}, g.gate), part(g.equal ? g.answer : `${g.answer}; on the page ${g.page || "—"}`, g.blocks || !g.equal), part(g.mend ? `${g.reason}; ${g.mend}` : g.reason),
+    ]))),
+    folded(`Figures: ${lines.length} compared`, wrong > 0, listed("figures", worst(lines).map((f) => [
+      make("strong", {}, make("code", {}, f.name)), part(f.found || "—"),
+      ...(f.equal ? [] : [part(`on the page ${f.page || "—"}, in the report ${f.stated || "—"}`, true)]),
+    ]))),
   );
   return { says, parts };
 }
 
 const count = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 
-const head = (text: string) => make("th", { scope: "row" }, make("code", {}, text));
-
-// table is a table of its own in the page, closed where it is long.
-function table(name: string, heads: string[], rows: HTMLTableCellElement[][]): Node {
-  const scroll = make("section", { className: "scroll always", tabIndex: 0 }, make("table", {},
-    make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
-    make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells))),
-  ));
-  scroll.setAttribute("aria-label", `${name}, computed here`);
-  return make("details", { open: rows.length < 10 }, make("summary", {}, `${name}: ${rows.length} compared`), scroll);
-}
+const digest = (text: string) => make("code", {}, text);

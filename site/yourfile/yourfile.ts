@@ -4,10 +4,12 @@
 // file is read.
 import type { Answer, Ask } from "../judge/judge";
 import { busy } from "../js/busy";
+import { drop } from "../js/drop";
+import { folded, listed, part } from "../js/listed";
 import { make } from "../js/make";
 import { compiled } from "../js/reactor";
 
-interface Dist { mean: number | null; p50: number | null; p99: number | null }
+interface Dist { p50: number | null; p99: number | null }
 interface Figures {
   ttft_ms: Dist | null; tpot_ms: Dist | null; itl_ms: Dist | null; e2e_ms: Dist | null;
   output_tok_s: number | null; output_tok_s_per_gpu: number | null; prefill_tok_s: number | null; decode_tok_s: number | null;
@@ -33,9 +35,10 @@ const zone = document.querySelector<HTMLElement>("#drop");
 const input = document.querySelector<HTMLInputElement>("#files");
 const line = document.querySelector<HTMLElement>("#said");
 const stop = document.querySelector<HTMLButtonElement>("#stop");
+const elapsed = document.querySelector<HTMLElement>("#elapsed");
 const out = document.querySelector<HTMLElement>("#taken");
 
-if (zone && input && line && out && stop) {
+if (zone && input && line && out && stop && elapsed) {
   const named = (name: string) => zone.dataset[name] ?? "";
   const judge = judging(named("worker"));
   let loading: Promise<[WebAssembly.Module, Published[]]> | undefined;
@@ -51,17 +54,24 @@ if (zone && input && line && out && stop) {
       out.replaceChildren(...parts);
     };
     void busy(line, async () => {
+      let ticking: number | undefined;
       try {
         say("Loading the module…");
         const [module, published] = await load();
         say("Reading…");
         stop.disabled = false;
+        const began = Date.now();
+        ticking = setInterval(() => { elapsed.textContent = `${Math.round((Date.now() - began) / 1000)} s`; }, 1000);
         const taken = await judge.ask(module, files);
         say(summary(taken), ...show(taken, published, named("base")));
       } catch (reason) {
-        say(`Not read: ${reason instanceof Error ? reason.message : String(reason)}.`);
+        say(`Not read: ${(reason instanceof Error ? reason.message : String(reason)).replace(/\.+$/, "")}.`);
       } finally {
-        if (turn === turns) stop.disabled = true;
+        clearInterval(ticking);
+        if (turn === turns) {
+          stop.disabled = true;
+          elapsed.textContent = "";
+        }
       }
     });
   };
@@ -69,23 +79,7 @@ if (zone && input && line && out && stop) {
     judge.stop("stopped");
     input.focus();
   });
-  input.addEventListener("change", () => {
-    take([...(input.files ?? [])]);
-    input.value = ""; // the same file may be chosen again
-  });
-  const carries = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
-  document.addEventListener("dragover", (event) => {
-    if (!carries(event)) return;
-    event.preventDefault();
-    zone.classList.add("over");
-  });
-  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) zone.classList.remove("over"); });
-  document.addEventListener("drop", (event) => {
-    if (!carries(event)) return;
-    event.preventDefault();
-    zone.classList.remove("over");
-    take([...(event.dataTransfer?.files ?? [])]);
-  });
+  drop(zone, input, take);
 }
 
 // rows are those of this site; none where they cannot be had.
@@ -151,8 +145,8 @@ function beside(row: Row, published: Published[]): Published[] {
 }
 
 const shown: [string, string, (f: Figures) => number | null | undefined][] = [
-  ["TTFT p50", "ms", (f) => f.ttft_ms?.p50], ["TTFT p99", "ms", (f) => f.ttft_ms?.p99], ["TPOT p50", "ms", (f) => f.tpot_ms?.p50],
-  ["ITL p50", "ms", (f) => f.itl_ms?.p50], ["ITL p99", "ms", (f) => f.itl_ms?.p99], ["E2E p50", "ms", (f) => f.e2e_ms?.p50],
+  ["TTFT p50", "ms", (f) => f.ttft_ms?.p50], ["TTFT p99", "ms", (f) => f.ttft_ms?.p99], ["TPOT p50", "ms", (f) => f.tpot_ms?.p50], ["TPOT p99", "ms", (f) => f.tpot_ms?.p99],
+  ["ITL p50", "ms", (f) => f.itl_ms?.p50], ["ITL p99", "ms", (f) => f.itl_ms?.p99], ["E2E p50", "ms", (f) => f.e2e_ms?.p50], ["E2E p99", "ms", (f) => f.e2e_ms?.p99],
   ["Output", "tok/s", (f) => f.output_tok_s], ["Output per GPU", "tok/s", (f) => f.output_tok_s_per_gpu], ["Prefill", "tok/s", (f) => f.prefill_tok_s], ["Decode", "tok/s", (f) => f.decode_tok_s],
 ];
 
@@ -160,33 +154,39 @@ const number = (v: number | null | undefined) => (v === null || v === undefined 
 
 function section(row: Row, published: Published[], base: string): Node {
   const others = beside(row, published);
-  const cell = (text: string, bad = false) => make("td", bad ? { className: "bad" } : {}, text);
-  const head = (text: string) => make("th", { scope: "row" }, text);
-  const n = (text: string) => make("td", { className: "n" }, text);
   const tool = row.import ? `${row.import.tool} ${row.import.version}`.trim() : "measure";
+  const same = load({ ...row.workload, concurrency: row.workload.load.concurrency, request_rate: row.workload.load.request_rate });
+  const measured = row.measured_at === "" ? "it does not say when" : `measured ${row.measured_at.slice(0, 16).replace("T", " ")}`;
+  const about = [row.file, tool, row.model, row.engine, row.recipe, measured, row.import?.clock ?? "", row.status === "ok" ? "" : `failed: ${row.reason}`].filter((t) => t !== "");
+  const blocking = row.gates.filter((g) => g.blocks);
+  return make("section", {},
+    make("h2", {}, same, make("span", { className: row.verdict === "unverified" ? "bad" : "note" }, row.verdict)),
+    make("p", { className: "note" }, about.join(" · ")),
+    ...(blocking.length > 0 ? [make("p", {}, `${row.verdict === "unverified" ? "Refused or not judged" : "Not judged"} by ${blocking.map((g) => g.gate).join(", ")}.`)] : []),
+    figures(row, others, base),
+    make("p", { className: "note" }, others.length > 0
+      ? `Beside it: verified rows of ${same}, ${row.workload.protocol}, the same model first. What your file states is not ranked among them.`
+      : `No other verified row here has ${same}, ${row.workload.protocol}.`),
+    folded("Gates", row.verdict === "unverified", listed("answers", [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [
+      make("strong", {}, g.gate), part(g.answer, g.answer === "fail"), part(g.mend ? `${g.reason}; ${g.mend}` : g.reason),
+    ]))),
+    ...(row.import ? [folded(`As ${tool} states it`, false, listed("stated", row.import.stated.map((s) => [
+      make("strong", {}, s.name), part(s.unit === "" ? s.text : `${s.text} ${s.unit}`), part(s.means ?? ""),
+    ])))] : []),
+  );
+}
+
+// figures are the row's beside those of others.
+function figures(row: Row, others: Published[], base: string): Node {
   const named = (p: Published) => {
     const [model = "", ...rest] = p.recipe.split("/");
     return make("th", { scope: "col", className: "n" }, make("a", { href: base + p.page }, model), make("span", { className: "u" }, rest.join(" · ")));
   };
-  const about = [row.file, tool, row.model, row.engine, row.recipe, row.status === "ok" ? "" : `failed: ${row.reason}`].filter((t) => t !== "");
-  const blocking = row.gates.filter((g) => g.blocks);
-  return make("section", {},
-    make("h2", {}, load({ ...row.workload, concurrency: row.workload.load.concurrency, request_rate: row.workload.load.request_rate }), make("span", { className: row.verdict === "unverified" ? "bad" : "note" }, row.verdict)),
-    make("p", { className: "note" }, about.join(" · ")),
-    ...(blocking.length > 0 ? [make("p", {}, `${row.verdict === "unverified" ? "Refused or not judged" : "Not judged"} by ${blocking.map((g) => g.gate).join(", ")}.`)] : []),
-    table("Figures beside verified rows", row, [make("th", { scope: "col" }, "Figure"), make("th", { scope: "col", className: "n" }, "Your file"), ...others.map(named)],
-      shown.filter(([, , of]) => of(row.measured) !== null && of(row.measured) !== undefined).map(([name, unit, of]) => [head(`${name}, ${unit}`), n(number(of(row.measured))), ...others.map((p) => n(number(of(p.figures))))]), true),
-    ...(others.length === 0 ? [make("p", { className: "note" }, "No other verified row here has this load.")] : []),
-    table("Gates", row, ["Gate", "Answer", "Why"].map((t) => make("th", { scope: "col" }, t)),
-      [...row.gates].sort((a, b) => Number(b.blocks) - Number(a.blocks)).map((g) => [head(g.gate), cell(g.answer, g.answer === "fail"), cell(g.mend ? `${g.reason}; ${g.mend}` : g.reason)]), row.verdict === "unverified"),
-    ...(row.import ? [table(`As ${tool} states it`, row, ["In the file", "Value", "Unit", "What it means by it"].map((t) => make("th", { scope: "col" }, t)),
-      row.import.stated.map((s) => [head(s.name), n(s.text), cell(s.unit), cell(s.means ?? "")]), false)] : []),
-  );
-}
-
-// table is a table of its own in the page, closed where it is more than the answer.
-function table(name: string, of: Row, heads: HTMLTableCellElement[], lines: HTMLTableCellElement[][], open: boolean): Node {
-  const scroll = make("section", { className: "scroll always", tabIndex: 0 }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...lines.map((cells) => make("tr", {}, ...cells)))));
-  scroll.setAttribute("aria-label", `${name}, row ${of.id}`);
-  return make("details", { open }, make("summary", {}, name), scroll);
+  const n = (text: string) => make("td", { className: "n" }, text);
+  const lines = shown.filter(([, , of]) => of(row.measured) !== null && of(row.measured) !== undefined);
+  const scroll = make("section", { className: "scroll always", tabIndex: 0 }, make("table", { className: "beside" },
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Figure"), make("th", { scope: "col", className: "n" }, "Your file"), ...others.map(named))),
+    make("tbody", {}, ...lines.map(([name, unit, of]) => make("tr", {}, make("th", { scope: "row" }, `${name}, ${unit}`), n(number(of(row.measured))), ...others.map((p) => n(number(of(p.figures)))))))));
+  scroll.setAttribute("aria-label", `Figures beside verified rows, row ${row.id}`);
+  return folded("Figures beside verified rows", true, scroll);
 }

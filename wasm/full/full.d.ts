@@ -23,6 +23,13 @@ export interface FullExports extends WebAssembly.Exports {
    */
   check(i: number, now: number): number;
   /**
+   * Counts the requests of row i of the report of that name that met every limit, from the
+   * files that were kept, and forgets them; the file last handed over, which was not kept,
+   * states the limits, such as ttft_p99<200ms,itl_p50<30ms. Returns the answer's length.
+   * The answer is JSON: {"good": package recheck's Good, or null; "error": why it is}.
+   */
+  goodput(i: number): number;
+  /**
    * Judges every row of the files that were kept, reports of ours or results of other
    * tools, at a time in seconds since 1970, and forgets them; returns the answer's length.
    * The answer is JSON: package recheck's Taken.

@@ -116,6 +116,29 @@ func check(i uint32, now float64) uint32 {
 	return uint32(len(said))
 }
 
+// counted is what goodput writes.
+type counted struct {
+	Good  *recheck.Good `json:"good"` // null where there is none
+	Error string        `json:"error"`
+}
+
+// goodput counts the requests of row i of the named report that met the limits that the
+// file last handed over states. It forgets the files and returns the length of its answer,
+// which is JSON in UTF-8 at text().
+//
+//go:wasmexport goodput
+func goodput(i uint32) uint32 {
+	c := counted{}
+	g, err := recheck.Goodput(files, string(named), int(i), string(given))
+	if err != nil {
+		c.Error = err.Error()
+	}
+	c.Good = g
+	files, given = folder{}, nil
+	said, _ = json.Marshal(c) // holds nothing that JSON cannot write
+	return uint32(len(said))
+}
+
 // take judges every row of the files that were kept: reports of ours, or results of other
 // tools. It forgets them and returns the length of its answer, which is a recheck.Taken.
 //
