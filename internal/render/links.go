@@ -3,15 +3,12 @@ package render
 import (
 	"bytes"
 	"fmt"
-	"html"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/tdewolff/parse/v2"
-	lexer "github.com/tdewolff/parse/v2/html"
+	"golang.org/x/net/html"
 )
 
 // links collects, over all pages, what is linked to and what is there, and holds each
@@ -35,14 +32,11 @@ func newLinks(base string) *links {
 	return &links{base: base, ids: map[string]map[string]bool{}, sets: map[string]map[string]bool{}, wanted: map[string]string{}}
 }
 
-var svgAttribute = regexp.MustCompile(`\s(id|href|xlink:href|style|aria-labelledby)="([^"]*)"`)
-
 // read reads one finished page.
 func (l *links) read(data []byte) *pageLinks {
 	ids := map[string]bool{}
 	var wants, refs, problems []string
 	attribute := func(tag, name, value string) {
-		value = html.UnescapeString(value)
 		switch name {
 		case "id":
 			if ids[value] {
@@ -69,24 +63,24 @@ func (l *links) read(data []byte) *pageLinks {
 			}
 		}
 	}
-	lex := lexer.NewLexer(parse.NewInput(bytes.NewReader(data)))
-	tag := ""
-	for {
-		kind, token := lex.Next()
-		if kind == lexer.ErrorToken {
-			break
-		}
-		switch kind {
-		case lexer.StartTagToken:
-			tag = string(lex.Text())
-		case lexer.AttributeToken:
-			attribute(tag, string(lex.AttrKey()), strings.Trim(string(lex.AttrVal()), `"'`))
-		case lexer.SVGToken:
-			for _, m := range svgAttribute.FindAllSubmatch(token, -1) {
-				attribute("svg", string(m[1]), string(m[2]))
+	for z := html.NewTokenizer(bytes.NewReader(data)); ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return l.found(ids, wants, refs, problems)
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			tag := string(name)
+			for more {
+				var key, value []byte
+				key, value, more = z.TagAttr()
+				attribute(tag, string(key), string(value))
 			}
 		}
 	}
+}
+
+// found is what one page has and wants, in order.
+func (*links) found(ids map[string]bool, wants, refs, problems []string) *pageLinks {
 	for _, id := range refs {
 		if !ids[id] {
 			problems = append(problems, fmt.Sprintf("refers to #%s, which this page does not have", id))
