@@ -15,7 +15,7 @@ const (
 
 var betweenReadings = time.Second // tests take less
 
-// Freed is BeforeLaunch of a host whose last server may have ended a moment ago: a driver
+// Freed reads the devices' memory before a launch, of a host whose last server may have ended a moment ago: a driver
 // gives its memory back after the process is gone, and an engine that starts meanwhile takes
 // what is free for all there is. It waits while memory in use grows less.
 func Freed(ctx context.Context) *row.BeforeLaunch { return thisMachine().freed(ctx) }
