@@ -81,7 +81,6 @@ func runBench(ctx context.Context, o *benchOptions, s streams) (int, error) {
 		return exitUsage, err
 	}
 	if o.launch.wanted {
-		o.before = host.BeforeLaunch(ctx)
 		l, err := o.start(ctx, &asItWas.Recipe, s.err)
 		if err != nil {
 			return exitFailed, err

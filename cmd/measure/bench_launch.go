@@ -130,6 +130,12 @@ func (o *benchOptions) start(ctx context.Context, recipe *row.Recipe, w io.Write
 	} else {
 		holder.Close()
 	}
+	o.before = host.Freed(ctx)
+	for _, d := range o.before.Devices {
+		if d.MemoryUsed != nil && *d.MemoryUsed > row.IdleBytes {
+			fmt.Fprintf(w, "device %d: %.1f GiB of its memory are another's before the server starts\n", d.Index, float64(*d.MemoryUsed)/(1<<30))
+		}
+	}
 	for _, entry := range os.Environ() {
 		if name, value, _ := strings.Cut(entry, "="); isSecretName(name) {
 			o.secrets.add(value)

@@ -285,7 +285,7 @@ func TestLimitsWithAPrice(t *testing.T) {
 		t.Errorf("without limits the page says %q; %s gives the most", said, best.Name)
 	}
 	more := plain(eval[string](p, `document.querySelector("#limits-more").textContent`))
-	found := regexp.MustCompile(`At \$3\.6 a GPU-hour: \$([\d.]+) per M output tokens, \$([\d.]+) per M input tokens, each as if it bore the whole price; \$([\d.]+) per M tokens blended`).FindStringSubmatch(more)
+	found := regexp.MustCompile(`At \$3\.60 a GPU-hour: \$([\d.]+) per M output tokens, \$([\d.]+) per M input tokens, each as if it bore the whole price; \$([\d.]+) per M tokens blended`).FindStringSubmatch(more)
 	if found == nil {
 		t.Fatalf("the page says %q", more)
 	}

@@ -18,13 +18,9 @@ func Devices(ctx context.Context) []row.Device {
 	return tool.devices(ctx, nil, 0, row.Before, &reading{unread: map[string]string{}})
 }
 
-// BeforeLaunch reads how much of each device's memory is in use before a server is started
+// beforeLaunch reads how much of each device's memory is in use before a server is started
 // here. Where a container hides the processes on the devices, that tells the server's memory
 // from strangers'.
-func BeforeLaunch(ctx context.Context) *row.BeforeLaunch {
-	return thisMachine().beforeLaunch(ctx)
-}
-
 func (m *machine) beforeLaunch(ctx context.Context) *row.BeforeLaunch {
 	b := &row.BeforeLaunch{At: time.Now().UTC().Format(time.RFC3339Nano), Devices: []row.DeviceMemory{}}
 	tool, err := m.findTool()

@@ -66,6 +66,8 @@ type scatterView struct {
 	Keys         []key
 	Others       int
 	Front        string
+	Compare      string // the page that compares the keyed recipes
+	Explore      string // the page of every row of this model and shape
 	Turns        string // the heading of Crossings
 	Crossings    []sentence
 	Marks        map[string]mark // by row id
@@ -572,6 +574,15 @@ func (s *site) scatter(w *world, rows []*measured, drawn scope, slots map[recipe
 		}
 	}
 	slices.SortFunc(v.Keys, func(a, b key) int { return cmp.Compare(a.Slot, b.Slot) })
+	if len(v.Keys) > 1 {
+		var keyed []recipeKey
+		for _, k := range v.Keys {
+			of, _ := parseKey(k.Cell)
+			keyed = append(keyed, of)
+		}
+		v.Compare = "compare/" + pinQuery(keyed, drawn.Shape)
+	}
+	v.Explore = "explore/?model=" + drawn.Model + "&shape=" + drawn.Shape.String() + "&every=1"
 	narrow, wide, err := s.charts.Scatter(spec)
 	if err != nil {
 		return nil, fmt.Errorf("scatter of %s %s: %w", drawn.Model, drawn.Shape, err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -242,7 +243,12 @@ func (o *alone) inside(data string, file func(string) ([]byte, error)) (string, 
 	return whole.Replace(data), nil
 }
 
-// read is a file that was written before.
+// read is a file that was written before, or stays as the last build left it.
 func (o *output) read(path string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(o.temp, filepath.FromSlash(path)))
+	name := filepath.FromSlash(path)
+	data, err := os.ReadFile(filepath.Join(o.temp, name))
+	if _, added := o.files[path]; added && errors.Is(err, fs.ErrNotExist) {
+		return os.ReadFile(filepath.Join(o.dest, name))
+	}
+	return data, err
 }

@@ -174,7 +174,7 @@ export function limits(place: HTMLElement, unlimited: HTMLElement, chart: HTMLEl
     if (price.box.value.trim() === "") return energy ? [[energy]] : [];
     const c = module.cost(dollars, m.row[16] ?? NaN, m.total[0] ?? NaN);
     const of = (v: number, what: string) => (Number.isNaN(v) ? `${what} not known` : `$${prose(v)} per M ${what}`);
-    return [[`At $${plain(dollars)} a GPU-hour: ${of(c.output, "output tokens")}, ${of(c.input, "input tokens")}, each as if it bore the whole price; ${of(c.blended, "tokens blended, input and output together")}. ${energy || "Energy was not measured."}`]];
+    return [[`At $${fixed(dollars, 2)} a GPU-hour: ${of(c.output, "output tokens")}, ${of(c.input, "input tokens")}, each as if it bore the whole price; ${of(c.blended, "tokens blended, input and output together")}. ${energy || "Energy was not measured."}`]];
   }
 
   // gap names the unmeasured load whose measuring would most likely meet the limits.
