@@ -284,6 +284,9 @@ func (s *sweep) rows(ctx context.Context, plan course, out *output, w io.Writer)
 			s.bar.clear()
 			break // interrupted, and nothing of the row in hand had ended
 		}
+		if s.o.slo == nil { // a search goes where it goes
+			m.evidence.Planned = int64(len(plan.known()))
+		}
 		s.bar.end(p, &m.row)
 		s.tell(w, clocksOver(&m.evidence))
 		out.add(m, w)

@@ -78,7 +78,7 @@ func TestABusyClientIsNoted(t *testing.T) {
 	r := &report.Rows[0]
 	r.Notes = append(r.Notes, n...)
 	c := row.Compute(&r.Workload, 0, samples[0], &evidence[1])
-	if stray := row.StrayNotes(r, &c, samples[0], report.Client.Stamps); stray != nil {
+	if stray := row.StrayNotes(r, &c, samples[0], report.Client.Stamps, nil); stray != nil {
 		t.Errorf("gate recompute does not know %q", stray)
 	}
 }

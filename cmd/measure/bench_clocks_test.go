@@ -22,7 +22,7 @@ func TestReceiptOfAnotherClock(t *testing.T) {
 		says  string
 	}{
 		{"in step", -3 * time.Second, "", ""},
-		{"ahead", time.Hour, "", "the clock of gpu-7, on which the receipt is watched, is 1h0m0s ahead of this host's or more; the clocks of both hosts must agree to a second"},
+		{"ahead", time.Hour, "", "ahead of this host's or more; the clocks of both hosts must agree to a second"},
 		{"behind", -time.Hour, "", "its watch on gpu-7 has stopped, its file comes late, or the clock there is behind"},
 		{"ended long ago", -time.Hour, "the watch was ended", ""},
 	} {

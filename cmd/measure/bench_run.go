@@ -143,6 +143,7 @@ func (s *sweep) compute(m *finished, w *row.Workload, broken error, said []strin
 	}
 	m.row.Notes = notes(&m.row, m.seed, s.stamps, slices.Concat(said, busyNote(m.evidence.Capture), s.alone(w, &m.seed), s.extra))
 	cleanAll(&m.row, s.o.secrets.clean)
+	m.evidence.Notes = slices.Clone(m.row.Notes[len(row.Notes(&m.row, m.seed, s.stamps)):])
 }
 
 // alone remembers the rates at c=1, and says where there is none to divide by.

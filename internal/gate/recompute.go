@@ -53,8 +53,17 @@ func recompute(in *Input) Result {
 	d.repeats(in.Row.PerRepeat, c.PerRepeat)
 	d.stated(in.Row, in.Samples)
 	d.compared += len(in.Row.Notes)
-	for _, note := range row.StrayNotes(in.Row, c, in.Samples, in.Report.Client.Stamps) {
+	bound := in.Evidence
+	if in.Row.Import != nil || !in.asked(2) {
+		bound = nil // its evidence lists none
+	}
+	for _, note := range row.StrayNotes(in.Row, c, in.Samples, in.Report.Client.Stamps, bound) {
 		d.add("notes", strconv.Quote(note), "no such note")
+	}
+	if bound != nil {
+		for _, note := range row.LostNotes(in.Row, c, in.Samples, in.Report.Client.Stamps, bound) {
+			d.add("notes", "not there", strconv.Quote(note))
+		}
 	}
 	if len(d.found) == 0 {
 		return pass(count(int64(d.compared), "figure") + " follow from the samples")

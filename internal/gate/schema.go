@@ -35,5 +35,43 @@ func schema(in *Input) Result {
 	if in.Report.Receipt.EvidenceSHA256 == "" {
 		text += "; the run's own line of evidence is under no hash, so nothing rests on it"
 	}
-	return pass(text, Compared{"id", in.Row.ID, in.ComputedID})
+	figures := []Compared{{"id", in.Row.ID, in.ComputedID}}
+	if left, of := in.leftOut(); left > 0 {
+		text += "; the report lacks " + count(left, "row") + " of its run"
+		figures = append(figures, Compared{"rows in the report", itoa(int64(len(in.Report.Rows))), of})
+	}
+	return pass(text, figures...)
+}
+
+// leftOut is how many rows of the run are not in the report, as far as the row's line of
+// evidence tells, which its id covers: its own place among them, and how many were planned.
+// Rows that no gate refuses may be published without the others; a reader is told.
+func (in *Input) leftOut() (n int64, of string) {
+	if in.Evidence == nil {
+		return 0, ""
+	}
+	rows := int64(len(in.Report.Rows))
+	if planned := in.Evidence.Planned; planned > rows {
+		return planned - rows, itoa(planned) + " that its run planned"
+	}
+	for i := range in.Report.Rows {
+		if before := in.Evidence.Row - int64(i); &in.Report.Rows[i] == in.Row && before > 0 {
+			return before, "at least " + itoa(rows+before) + ": this row was the run's " + place(in.Evidence.Row+1)
+		}
+	}
+	return 0, ""
+}
+
+// place writes which one of several it is.
+func place(n int64) string {
+	switch {
+	case n%100/10 == 1:
+	case n%10 == 1:
+		return itoa(n) + "st"
+	case n%10 == 2:
+		return itoa(n) + "nd"
+	case n%10 == 3:
+		return itoa(n) + "rd"
+	}
+	return itoa(n) + "th"
 }

@@ -6,17 +6,23 @@ import "strings"
 // (Row = -1), then one a row, written when that row completes. It keeps what a later
 // gate may ask of rows measured today.
 type Evidence struct {
-	Row     int64             `json:"row"`
-	Zero    string            `json:"zero"` // wall time of the row's zero, RFC 3339 with ns, UTC
-	Process *ProcessRecord    `json:"process,omitempty"`
-	Devices []DeviceSample    `json:"devices,omitempty"`
-	Apps    []DeviceApp       `json:"apps,omitempty"` // processes that hold device memory, before and after
-	Metrics []MetricSample    `json:"metrics,omitempty"`
-	Watched []MetricSample    `json:"watched,omitempty"` // the server's metrics as a receipt's watch read them beside it
-	Pool    *MemoryPool       `json:"pool,omitempty"`
-	Capture []CaptureStats    `json:"capture,omitempty"` // one a repeat
-	Raw     []RawText         `json:"raw,omitempty"`     // what tools and server printed, as it was
-	Unread  map[string]string `json:"unread,omitempty"`
+	Row     int64          `json:"row"`
+	Zero    string         `json:"zero"` // wall time of the row's zero, RFC 3339 with ns, UTC
+	Process *ProcessRecord `json:"process,omitempty"`
+	Devices []DeviceSample `json:"devices,omitempty"`
+	Apps    []DeviceApp    `json:"apps,omitempty"` // processes that hold device memory, before and after
+	Metrics []MetricSample `json:"metrics,omitempty"`
+	Watched []MetricSample `json:"watched,omitempty"` // the server's metrics as a receipt's watch read them beside it
+	Pool    *MemoryPool    `json:"pool,omitempty"`
+	Capture []CaptureStats `json:"capture,omitempty"` // one a repeat
+	Raw     []RawText      `json:"raw,omitempty"`     // what tools and server printed, as it was
+
+	// From schema 2 on, so that the row's id covers them: what the run saw beside the row and
+	// put into its notes, and how many rows it planned, where it knew.
+	Notes   []string `json:"notes,omitempty"`
+	Planned int64    `json:"planned,omitempty"`
+
+	Unread map[string]string `json:"unread,omitempty"`
 }
 
 // ours begins the names of the series that only the embedded engine exposes.

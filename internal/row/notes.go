@@ -272,18 +272,40 @@ var observedNotes = []string{
 
 // StrayNotes are the notes of a row that neither follow from its workload, its samples
 // and what was computed from them, nor have the form of something that the run observed.
-func StrayNotes(r *Row, c *Computed, samples []Sample, stamps string) []string {
-	recomputed := &Row{Workload: r.Workload, Missing: c.Missing, Counts: c.Counts, Server: c.Server}
+// bound, of a row whose evidence lists what was observed, asks for those notes alone.
+func StrayNotes(r *Row, c *Computed, samples []Sample, stamps string, bound *Evidence) []string {
+	recomputed := c.row(&r.Workload)
 	// With every column taken for empty, a reason counts wherever its figure is missing.
 	known := append(Notes(recomputed, SeedColumns{}, stamps), keptNote(samples))
 	var stray []string
 	for _, note := range r.Notes {
-		if !slices.Contains(known, note) &&
-			!slices.ContainsFunc(observedNotes, func(form string) bool { return hasForm(note, form) }) {
+		observed := slices.ContainsFunc(observedNotes, func(form string) bool { return hasForm(note, form) })
+		if !slices.Contains(known, note) && (!observed || bound != nil && !slices.Contains(bound.Notes, note)) {
 			stray = append(stray, note)
 		}
 	}
 	return stray
+}
+
+// LostNotes are the notes that a row should have and has not: those that follow from its
+// workload, its samples and what was computed from them, and those that its evidence lists.
+func LostNotes(r *Row, c *Computed, samples []Sample, stamps string, ev *Evidence) []string {
+	want := Notes(c.row(&r.Workload), Seed(&r.Workload, samples), stamps)
+	if note := keptNote(samples); slices.ContainsFunc(samples, func(s Sample) bool { return !s.Kept() }) {
+		want = append(want, note)
+	}
+	var lost []string
+	for _, note := range append(want, ev.Notes...) {
+		if !slices.Contains(r.Notes, note) {
+			lost = append(lost, note)
+		}
+	}
+	return lost
+}
+
+// row is what of a row its notes follow from.
+func (c *Computed) row(w *Workload) *Row {
+	return &Row{Workload: *w, Missing: c.Missing, Counts: c.Counts, Server: c.Server}
 }
 
 // keptNote says that gaps were kept of some requests only.

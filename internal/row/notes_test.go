@@ -36,7 +36,7 @@ func TestStrayNotes(t *testing.T) {
 		"prompt=text calibrated (1.25 tokens a word and 7 around them)", "the packet ring dropped 12 packets",
 		"HTTP_PROXY, ALL_PROXY of the environment was not used: the server itself is measured",
 		"content parts of type output_text are unknown and were counted as content")
-	if stray := row.StrayNotes(&r, &c, samples, "ktime"); len(stray) > 0 {
+	if stray := row.StrayNotes(&r, &c, samples, "ktime", nil); len(stray) > 0 {
 		t.Errorf("refused: %q", stray)
 	}
 	r.Notes = []string{
@@ -45,7 +45,7 @@ func TestStrayNotes(t *testing.T) {
 		"gaps kept of 2 of 2 requests drawn by the seed", "device=fast", "the packet ring dropped packets",
 		"verified by hand", "the packet ring dropped 12 packets; and none of it matters", "",
 	}
-	if stray := row.StrayNotes(&r, &c, samples, "ktime"); !slices.Equal(stray, r.Notes) {
+	if stray := row.StrayNotes(&r, &c, samples, "ktime", nil); !slices.Equal(stray, r.Notes) {
 		t.Errorf("refused %q of %q", stray, r.Notes)
 	}
 }

@@ -240,6 +240,9 @@ func (b *Bundle) WithReceipt(f *row.ReceiptFile, sum string) (*row.Report, []row
 		}
 		c := row.Compute(&n.Workload, gpus, d.Samples, &ev)
 		n.Figures, n.Missing, n.Server = c.Figures, c.Missing, c.Server
+		if r.Schema == row.Schema && n.Import == nil {
+			n.Notes = append(row.Notes(n, row.Seed(&n.Workload, d.Samples), r.Client.Stamps), ev.Notes...)
+		}
 	}
 	return &r, evidence, nil
 }

@@ -115,6 +115,7 @@ func Seal(r *row.Report, samples [][]row.Sample, evidence []row.Evidence) {
 		}
 		c := row.Compute(&n.Workload, gpus, samples[i], &evidence[i+1])
 		n.Figures, n.Missing, n.PerRepeat, n.Counts, n.Server = c.Figures, c.Missing, c.PerRepeat, c.Counts, c.Server
+		n.Notes = append(row.Notes(n, row.Seed(&n.Workload, samples[i]), r.Client.Stamps), evidence[i+1].Notes...)
 		sum := rowfile.SHA256(packed)
 		n.Samples.SHA256 = sum
 		n.Proof.Samples, n.Proof.Evidence = &sum, &sums[i+1]
