@@ -76,13 +76,7 @@ func (p *tab) axe() (found []string) {
 func inspect(t *testing.T, origin, url string) (found []string) {
 	t.Helper()
 	p := newTab(t, origin)
-	p.noteShifts()
-	for _, width := range []int{360, 1280} {
-		p.show(width, "light")
-		p.visit(url)
-		found = append(found, p.shifted(width)...)
-	}
-	found = append(found, p.looksWrong()...)
+	found = p.looksWrong(url)
 	for _, at := range []struct {
 		width int
 		theme string

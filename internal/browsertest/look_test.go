@@ -69,26 +69,35 @@ const texts = `(() => {
 // of the common ones.
 var fonts = []string{"DejaVu", "Liberation"}
 
-// inFont sets the page in the fonts of one family.
-func (p *tab) inFont(family string) {
+// visitIn goes to url and has it set in the fonts of one family from the start, as on a
+// system that has no other.
+func (p *tab) visitIn(family, url string) {
 	p.t.Helper()
-	if !eval[bool](p, fmt.Sprintf(`(() => {
+	early := call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`(() => {
 		const sheet = new CSSStyleSheet();
 		sheet.replaceSync(':root { --sans: "%[1]s Sans"; --mono: "%[1]s %[2]s" } body { font-family: var(--sans) }');
 		document.adoptedStyleSheets = [sheet];
-		return getComputedStyle(document.body).fontFamily.includes("%[1]s");
-	})()`, family, map[string]string{"DejaVu": "Sans Mono", "Liberation": "Mono"}[family])) {
-		p.t.Fatalf("the page is not set in %s", family)
+	})()`, family, map[string]string{"DejaVu": "Sans Mono", "Liberation": "Mono"}[family])})
+	p.visit(url)
+	call(p, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: early.Identifier})
+	if got := eval[string](p, `getComputedStyle(document.body).fontFamily`); !strings.Contains(got, family) {
+		p.t.Fatalf("the page is set in %s, not in %s", got, family)
 	}
 }
 
 // looksWrong names what is wrong with how a page looks: in both families of fonts, at all
-// widths, in both themes.
-func (p *tab) looksWrong() (found []string) {
+// widths, in both themes; and what moves while it loads, on a phone and on a desk.
+func (p *tab) looksWrong(url string) (found []string) {
 	p.t.Helper()
-	found = eval[[]string](p, looks)
-	for _, font := range fonts {
-		p.inFont(font)
+	p.noteShifts()
+	for i, font := range fonts {
+		first := []int{360, 1280}[i]
+		p.show(first, "light")
+		p.visitIn(font, url)
+		found = append(found, p.shifted(first)...)
+		if i == 0 {
+			found = append(found, eval[[]string](p, looks)...)
+		}
 		for _, f := range p.sideways() {
 			found = append(found, font+": "+f)
 		}
@@ -99,7 +108,6 @@ func (p *tab) looksWrong() (found []string) {
 			}
 		}
 	}
-	eval[bool](p, `(document.adoptedStyleSheets = []).length === 0`)
 	return found
 }
 

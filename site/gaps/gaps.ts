@@ -1,9 +1,9 @@
 // Narrows the gaps to a reader's devices or to one model; the address keeps the choice.
-const form = document.querySelector<HTMLFormElement>(".filter");
+const form = document.querySelector<HTMLFieldSetElement>(".filter");
 const line = document.querySelector("#filtered");
 if (form && line) narrow(form, line);
 
-function narrow(form: HTMLFormElement, line: Element): void {
+function narrow(form: HTMLFieldSetElement, line: Element): void {
   const selects = [...form.querySelectorAll("select")];
   const gaps = [...document.querySelectorAll<HTMLElement>(".gaps > li")];
   const more = document.querySelector<HTMLDetailsElement>("details.more");
@@ -15,7 +15,6 @@ function narrow(form: HTMLFormElement, line: Element): void {
     else unknown.push(`${select.id} “${value}” has no gap here and was left out`);
   }
   form.hidden = false;
-  form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("change", () => {
     unknown.length = 0;
     show();
@@ -39,7 +38,7 @@ function narrow(form: HTMLFormElement, line: Element): void {
       left++;
       below ||= more?.contains(gap) === true;
     }
-    for (const list of document.querySelectorAll(".gaps")) list.classList.toggle("narrowed", by.length > 0);
+    for (const reason of document.querySelectorAll<HTMLElement>(".gaps .again")) reason.hidden = by.length === 0; // the gap that says it may be gone
     if (more) {
       more.hidden = by.length > 0 && !below;
       if (by.length > 0 && below) more.open = true;
