@@ -234,9 +234,7 @@ func (a *amdTool) devices(ctx context.Context, p *process, zero int64, when stri
 	used := map[int64]*int64{}
 	for _, g := range gpus {
 		s := a.amdSample(g)
-		s.At, s.When = at, when
 		used[s.Index] = s.MemoryUsed
-		r.devices = append(r.devices, s)
 		about := gpuOf(static, s.Index)
 		d := row.Device{
 			Index:  s.Index,
@@ -248,7 +246,7 @@ func (a *amdTool) devices(ctx context.Context, p *process, zero int64, when stri
 			Partition: strings.TrimSpace(wordOf(under(about, "partition", "accelerator_partition"), under(about, "partition", "compute_partition")) +
 				" " + wordOf(under(about, "partition", "memory_partition"))),
 		}
-		notReported(r, amdSMI, &d, &s)
+		r.add(amdSMI, &d, s, at, when)
 		if s.Violations == nil {
 			r.unread[fmt.Sprintf("devices[%d].throttle", d.Index)] = "amd-smi tells neither violations of this device, as those of MI300 and newer, nor that it is unthrottled" + saidThrottled(g)
 		}
@@ -316,12 +314,5 @@ func (a *amdTool) apps(ctx context.Context, used map[int64]*int64) ([]app, strin
 }
 
 func (a *amdTool) links(ctx context.Context, r *reading) {
-	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
-	defer cancel()
-	raw, err := a.m.run(ctx, "", nil, a.program, "topology")
-	if err != nil {
-		r.unread["devices[].links"] = err.Error()
-		return
-	}
-	r.raw(row.Before, "amd-smi topology", raw)
+	a.m.topology(ctx, r, a.program, amdSMI, "topology")
 }

@@ -340,14 +340,8 @@ func (s *smi) modes(ctx context.Context, devices []row.Device, r *reading) {
 	}
 }
 
-// links keeps what the tool says of how the devices are joined.
 func (s *smi) links(ctx context.Context, r *reading) {
-	raw, err := s.m.run(ctx, "", nil, s.program, "topo", "-m")
-	if err != nil {
-		r.unread["devices[].links"] = err.Error()
-		return
-	}
-	r.raw(row.Before, "nvidia-smi topo -m", raw)
+	s.m.topology(ctx, r, s.program, nvidiaSMI, "topo", "-m")
 }
 
 // markRisen takes those devices for the server's whose memory has risen since before it was

@@ -79,8 +79,6 @@ func (t *rocmTool) devices(ctx context.Context, p *process, zero int64, when str
 	for _, i := range indexes {
 		c := cards[i]
 		s := rocmSample(i, c)
-		s.At, s.When = at, when
-		r.devices = append(r.devices, s)
 		d := row.Device{
 			Index: i,
 			Name: wordOf(under(c, "Card Series"), under(c, "Card series"), under(c, "Device Name"),
@@ -89,7 +87,7 @@ func (t *rocmTool) devices(ctx context.Context, p *process, zero int64, when str
 			Driver:      wordOf(under(system, "Driver version")),
 			MemoryBytes: bytesOf(under(c, "VRAM Total Memory (B)")),
 		}
-		notReported(r, rocmSMI, &d, &s)
+		r.add(rocmSMI, &d, s, at, when)
 		r.unread[fmt.Sprintf("devices[%d].throttle", i)] = "rocm-smi does not tell why a device is slowed down; amd-smi does"
 		out = append(out, d)
 	}
@@ -145,12 +143,5 @@ func (t *rocmTool) apps(ctx context.Context, indexes []int64) ([]app, string, er
 }
 
 func (t *rocmTool) links(ctx context.Context, r *reading) {
-	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
-	defer cancel()
-	raw, err := t.m.run(ctx, "", nil, t.program, "--showtopo")
-	if err != nil {
-		r.unread["devices[].links"] = err.Error()
-		return
-	}
-	r.raw(row.Before, "rocm-smi --showtopo", raw)
+	t.m.topology(ctx, r, t.program, rocmSMI, "--showtopo")
 }

@@ -180,6 +180,25 @@ func wordOf(values ...any) string {
 	return ""
 }
 
+// topology keeps what a tool of that name says of how the devices are joined.
+func (m *machine) topology(ctx context.Context, r *reading, program, name string, args ...string) {
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
+	defer cancel()
+	raw, err := m.run(ctx, "", nil, program, args...)
+	if err != nil {
+		r.unread["devices[].links"] = err.Error()
+		return
+	}
+	r.raw(row.Before, strings.Join(append([]string{name}, args...), " "), raw)
+}
+
+// add keeps one device's reading by an AMD tool of that name, and what it lacks.
+func (r *reading) add(name string, d *row.Device, s row.DeviceSample, at int64, when string) {
+	s.At, s.When = at, when
+	r.devices = append(r.devices, s)
+	notReported(r, name, d, &s)
+}
+
 // notReported names what no device sample may lack without a reason.
 func notReported(r *reading, name string, d *row.Device, s *row.DeviceSample) {
 	say := func(missing bool, field string) {
