@@ -43,6 +43,7 @@ var layers = map[string]int{
 	"internal/rooftest":         5,
 	"internal/render/format":    5,
 	"internal/render/chart":     5,
+	"internal/render/picture":   5,
 	"internal/render/api":       5, // the forms that the site gives to programs
 	"internal/render/halves":    5,
 	"internal/render/kept":      4,

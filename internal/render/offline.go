@@ -7,15 +7,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"html"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
-	"github.com/tdewolff/parse/v2"
-	lexer "github.com/tdewolff/parse/v2/html"
+	"golang.org/x/net/html"
 )
 
 // offlineFile is the explorer as one file: its rows, its script, its style and the module
@@ -123,108 +121,90 @@ func (o *alone) hold(id, kind, text string) {
 	fmt.Fprintf(&o.blocks, "<script type=%q id=%q>%s</script>\n", kind, id, strings.ReplaceAll(text, "<", `\u003c`))
 }
 
-type attribute struct{ name, value string }
-
 // rewrite copies the page with what it loads put inside, and what it links to called by
 // its whole address.
 func (o *alone) rewrite(page []byte, file func(string) ([]byte, error)) error {
-	lex := lexer.NewLexer(parse.NewInput(bytes.NewReader(page)))
-	var tag string
-	var attributes []attribute
+	z := html.NewTokenizer(bytes.NewReader(page))
 	inData, scripted, ended := false, false, false
 	for {
-		kind, token := lex.Next()
+		kind := z.Next()
+		raw := bytes.Clone(z.Raw())
 		switch kind {
-		case lexer.ErrorToken:
+		case html.ErrorToken:
 			return nil
-		case lexer.StartTagToken:
-			tag, attributes = string(lex.Text()), attributes[:0]
-			continue
-		case lexer.AttributeToken:
-			attributes = append(attributes, attribute{string(lex.AttrKey()), html.UnescapeString(strings.Trim(string(lex.AttrVal()), `"'`))})
-			continue
-		case lexer.StartTagCloseToken, lexer.StartTagVoidToken:
-			get := func(name string) string {
-				for _, a := range attributes {
-					if a.name == name {
-						return a.value
-					}
-				}
-				return ""
-			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tag := z.Token()
 			switch {
-			case tag == "link" && get("rel") == "stylesheet":
+			case tag.Data == "link" && valueOf(tag, "rel") == "stylesheet":
 				fmt.Fprintf(&o.out, "<style>%s</style>", o.style)
 				continue
-			case tag == "link" && get("rel") == "alternate", tag == "meta" && strings.HasPrefix(get("property"), "og:"):
+			case tag.Data == "link" && valueOf(tag, "rel") == "alternate", tag.Data == "meta" && strings.HasPrefix(valueOf(tag, "property"), "og:"):
 				continue
-			case tag == "script" && get("src") != "":
+			case tag.Data == "script" && valueOf(tag, "src") != "":
 				if !scripted { // both are in one
 					fmt.Fprintf(&o.out, "<script type=\"module\">%s</script>", o.script)
 				}
 				scripted, ended = true, true
 				continue
 			}
-			inData = tag == "script" && get("id") == "explore-data"
-			o.tag(tag, attributes)
-			if tag == "main" {
-				fmt.Fprintf(&o.out, "<p class=\"note\" id=\"copy\">%s</p>", o.note)
+			inData = tag.Data == "script" && valueOf(tag, "id") == "explore-data"
+			if o.changes(&tag) {
+				raw = []byte(tag.String())
 			}
-			continue
-		case lexer.TextToken:
+			if tag.Data == "main" {
+				raw = fmt.Appendf(raw, "<p class=\"note\" id=\"copy\">%s</p>", o.note)
+			}
+		case html.TextToken:
 			if inData {
-				text, err := o.inside(string(token), file)
+				text, err := o.inside(string(raw), file)
 				if err != nil {
 					return err
 				}
-				o.out.WriteString(text)
-				inData = false
-				continue
+				raw, inData = []byte(text), false
 			}
-		case lexer.EndTagToken:
+		case html.EndTagToken:
 			if ended {
 				ended = false
 				continue
 			}
-			if string(lex.Text()) == "body" {
+			if name, _ := z.TagName(); string(name) == "body" {
 				o.out.Write(o.blocks.Bytes())
 			}
 		}
-		o.out.Write(token)
+		o.out.Write(raw)
 	}
 }
 
-// tag writes a start tag with the addresses of the site made whole.
-func (o *alone) tag(name string, attributes []attribute) {
-	has := func(name, value string) bool {
-		for _, a := range attributes {
-			if a.name == name && a.value == value {
-				return true
-			}
+func valueOf(tag html.Token, name string) string {
+	for _, a := range tag.Attr {
+		if a.Key == name {
+			return a.Val
 		}
-		return false
 	}
-	fmt.Fprintf(&o.out, "<%s", name)
-	for _, a := range attributes {
+	return ""
+}
+
+// changes makes a tag's addresses whole and says whether it had any.
+func (o *alone) changes(tag *html.Token) bool {
+	changed := false
+	for i := range tag.Attr {
+		a := &tag.Attr[i]
+		was := a.Val
 		switch {
-		case name == "meta" && a.name == "content" && has("http-equiv", "Content-Security-Policy"):
-			a.value = o.policy
-		case name == "meta" && a.name == "content" && has("name", "lean-wasm"):
-			a.value = "#lean-wasm"
-		case name == "link" && a.name == "href" && has("rel", "icon"):
-			a.value = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(o.icon)
-		case a.name == "data-index":
-			a.value = "#search-index"
-		case a.name == "data-base", a.name == "href" && strings.HasPrefix(a.value, o.base):
-			a.value = o.home + strings.TrimPrefix(a.value, o.base)
+		case a.Key == "content" && valueOf(*tag, "http-equiv") == "Content-Security-Policy":
+			a.Val = o.policy
+		case a.Key == "content" && valueOf(*tag, "name") == "lean-wasm":
+			a.Val = "#lean-wasm"
+		case a.Key == "href" && valueOf(*tag, "rel") == "icon":
+			a.Val = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(o.icon)
+		case a.Key == "data-index":
+			a.Val = "#search-index"
+		case a.Key == "data-base", a.Key == "href" && strings.HasPrefix(a.Val, o.base):
+			a.Val = o.home + strings.TrimPrefix(a.Val, o.base)
 		}
-		if a.value == "" && a.name != "value" && a.name != "content" {
-			fmt.Fprintf(&o.out, " %s", a.name)
-		} else {
-			fmt.Fprintf(&o.out, " %s=\"%s\"", a.name, html.EscapeString(a.value))
-		}
+		changed = changed || a.Val != was
 	}
-	o.out.WriteByte('>')
+	return changed
 }
 
 // inside puts the explorer's rows into the page, and has its data name them there.

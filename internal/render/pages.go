@@ -37,6 +37,7 @@ func (s *site) writePages(w *world) error {
 		s.write(&page{Address: "404.html", Kind: "missing", Section: elsewhere, Title: "No such page", Description: "This address has no page.", Main: w}),
 		s.writePrograms(w),
 		s.writeSearch(w),
+		s.writePictures(w),
 		s.writeOffline(w),
 		s.writeDownloads(w),
 		s.siteMap(),

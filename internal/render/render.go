@@ -331,7 +331,7 @@ func (s *site) takePage(address string, of kept.Digest) bool {
 	return true
 }
 
-// siteMap lists every page. Its addresses are absolute where the origin is known.
+// siteMap lists every page where the origin is known: its form takes whole addresses alone.
 func (s *site) siteMap() error {
 	slices.Sort(s.built)
 	var b bytes.Buffer
@@ -343,9 +343,9 @@ func (s *site) siteMap() error {
 	robots := "User-agent: *\nAllow: /\n"
 	if s.opts.Origin != "" {
 		robots += "Sitemap: " + s.opts.Origin + s.opts.Base + "sitemap.xml\n"
-	}
-	if err := s.out.write("sitemap.xml", b.Bytes()); err != nil {
-		return err
+		if err := s.out.write("sitemap.xml", b.Bytes()); err != nil {
+			return err
+		}
 	}
 	if err := s.out.write("robots.txt", []byte(robots)); err != nil {
 		return err
