@@ -70,9 +70,7 @@ const aiperfAlone = "the aggregate holds no requests; give profile_export.jsonl 
 // stand there as they were computed, and can be made again.
 func (t *taker) aiperfFigures(run *Run, v *value, exact bool) {
 	w := &run.Workload
-	if w.Load.Concurrency == nil && w.Load.RequestRate == nil {
-		run.Unsaid = append(run.Unsaid, "load.concurrency")
-	}
+	run.unsaidLoad()
 	n := t.count(v.get("request_count", "avg"), "request_count.avg")
 	all := max(n, t.count(v.get("completed_request_count", "avg"), "completed_request_count.avg"), n+t.count(v.get("error_request_count", "avg"), "error_request_count.avg"))
 	w.Requests = &all
@@ -147,7 +145,7 @@ func aiperfRequests(t *taker, lines []*value) {
 		}
 	}
 	for _, l := range lines {
-		s := row.Sample{Phase: row.PhaseTimed, I: int64(len(run.Samples)), Status: row.StatusOK, TokensFrom: row.TokensTool}
+		s := begun(len(run.Samples))
 		if at, ok := whole(l.get("metadata", "request_start_ns")); ok {
 			s.Sent = (at - zero + 500) / 1000
 			s.Enqueued = s.Sent
@@ -172,11 +170,11 @@ func aiperfRequests(t *taker, lines []*value) {
 		}
 		switch cancelled := l.get("metadata", "was_cancelled"); {
 		case !l.get("error").null():
-			s.Status, s.Reason = row.StatusError, failure(l.get("error"))
+			fails(&s, failure(l.get("error")))
 		case cancelled != nil && cancelled.kind == 't':
-			s.Status, s.Reason = row.StatusError, "the tool cancelled it"
+			fails(&s, "the tool cancelled it")
 		case osl == 0 || !ok:
-			s.Status, s.Reason = row.StatusError, untimed
+			fails(&s, untimed)
 		default:
 			s.OSL = &osl
 			keep(&s, times, osl)

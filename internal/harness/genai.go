@@ -64,23 +64,16 @@ func genAIBench(t *taker, v *value) {
 	t.left("error_rate: the tool writes 0 whatever failed; failures are counted from the requests")
 	scale := map[string]float64{"s": 1, "ms": 1e-3}[unit]
 	for i, q := range v.get("individual_request_metrics").elements() {
-		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool, Unplaced: true}
+		s := begun(i)
+		s.Unplaced = true
 		isl, osl := t.count(q.get("num_input_tokens"), "num_input_tokens"), t.count(q.get("num_output_tokens"), "num_output_tokens")
 		if isl > 0 {
 			s.ISL = &isl
 		}
-		ttft, tpot := q.get("ttft"), q.get("tpot")
-		switch {
-		case !q.get("error_code").null():
-			s.Status, s.Reason = row.StatusError, cut("error "+q.get("error_code").text+": "+q.get("error_message").reason(), 500)
-		case osl == 0 || !positive(ttft) || osl > 1 && !positive(tpot):
-			s.Status, s.Reason = row.StatusError, untimed
-		default:
-			last := ttft.num
-			if osl > 1 {
-				last += float64(tpot.num * float64(osl-1))
-			}
-			span(&s, ttft.num*scale, last*scale, osl, osl)
+		if q.get("error_code").null() {
+			even(&s, q.get("ttft"), q.get("tpot"), scale, osl, osl)
+		} else {
+			fails(&s, cut("error "+q.get("error_code").text+": "+q.get("error_message").reason(), 500))
 		}
 		run.Samples = append(run.Samples, s)
 	}

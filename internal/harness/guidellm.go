@@ -58,9 +58,7 @@ func guideBenchmark(t *taker, v, b *value) Run {
 			w.Load.RequestRate = &all
 		}
 	}
-	if w.Load.Concurrency == nil && w.Load.RequestRate == nil {
-		run.Unsaid = append(run.Unsaid, "load.concurrency")
-	}
+	run.unsaidLoad()
 	if l := v.get("config", "spec", "data").elements(); len(l) == 1 && l[0].get("output_tokens_stdev").null() && l[0].get("prompt_tokens_stdev").null() {
 		w.ISL, w.OSL = t.count(l[0].get("prompt_tokens"), "config.spec.data.prompt_tokens"), t.count(l[0].get("output_tokens"), "config.spec.data.output_tokens")
 	}
@@ -130,7 +128,7 @@ func guideRequests(t *taker, run *Run, b *value) {
 	}
 	good := len(requests.get("successful").elements())
 	for i, q := range all {
-		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool}
+		s := begun(i)
 		s.Unplaced = true
 		if at := q.get("request_start_time"); positive(at) {
 			if sent, ok := micros(at.num - zero); ok {
@@ -141,23 +139,15 @@ func guideRequests(t *taker, run *Run, b *value) {
 		if isl > 0 {
 			s.ISL = &isl
 		}
-		ttft, gap := q.get("time_to_first_token_ms"), q.get("inter_token_latency_ms")
-		switch {
-		case i >= good:
-			s.Status, s.Reason = row.StatusError, failure(q.get("info", "error"))
-		case osl == 0 || !positive(ttft) || osl > 1 && !positive(gap):
-			s.Status, s.Reason = row.StatusError, untimed
-		default:
-			last := ttft.num
-			if osl > 1 {
-				last += float64(gap.num * float64(osl-1))
-			}
+		if i >= good {
+			fails(&s, failure(q.get("info", "error")))
+		} else {
 			// A part of the body may hold several tokens.
 			n := t.count(q.get("info", "timings", "token_iterations"), "token_iterations")
 			if n == 0 || n > osl {
 				n = osl
 			}
-			span(&s, ttft.num/1e3, last/1e3, n, osl)
+			even(&s, q.get("time_to_first_token_ms"), q.get("inter_token_latency_ms"), 1e-3, n, osl)
 		}
 		run.Samples = append(run.Samples, s)
 	}

@@ -26,9 +26,7 @@ func inferencePerf(t *taker, v *value) {
 	if r := v.get("load_summary", "requested_rate"); positive(r) {
 		w.Load.RequestRate = &r.text
 	}
-	if w.Load.Concurrency == nil && w.Load.RequestRate == nil {
-		run.Unsaid = append(run.Unsaid, "load.concurrency")
-	}
+	run.unsaidLoad()
 	s := v.get("successes")
 	for _, of := range []struct {
 		to          *int64
@@ -77,7 +75,7 @@ func inferencePerfRequests(t *taker, list []*value) {
 		}
 	}
 	for i, q := range list {
-		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool}
+		s := begun(i)
 		began := math.NaN()
 		if start := q.get("start_time"); start.kind == '0' {
 			began = start.num
@@ -97,9 +95,9 @@ func inferencePerfRequests(t *taker, list []*value) {
 		times, tokens, good := inferencePerfChunks(arrivals, began, at, zero)
 		switch {
 		case !q.get("error").null():
-			s.Status, s.Reason = row.StatusError, failure(q.get("error"))
+			fails(&s, failure(q.get("error")))
 		case osl == 0 || !ok || !good:
-			s.Status, s.Reason = row.StatusError, untimed
+			fails(&s, untimed)
 		default:
 			s.OSL = &osl
 			if keep(&s, times, osl); s.T != nil {

@@ -74,13 +74,43 @@ func (run *Run) few() {
 	}
 }
 
+// begun is the i-th request of a run, timed and completed until something says otherwise.
+func begun(i int) row.Sample {
+	return row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool}
+}
+
+// fails says why a request has no figures.
+func fails(s *row.Sample, why string) { s.Status, s.Reason = row.StatusError, why }
+
+// unsaidLoad notes that the file does not say how its requests were sent, where that is so.
+func (run *Run) unsaidLoad() {
+	if w := &run.Workload; w.Load.Concurrency == nil && w.Load.RequestRate == nil {
+		run.Unsaid = append(run.Unsaid, "load.concurrency")
+	}
+}
+
+// even is a request of which the tool keeps its time to the first chunk and the mean gap
+// after it, in units of so many seconds, and how many chunks there were. Where one of these
+// is missing it has no times.
+func even(s *row.Sample, ttft, gap *value, scale float64, chunks, tokens int64) {
+	if tokens == 0 || !positive(ttft) || tokens > 1 && !positive(gap) {
+		fails(s, untimed)
+		return
+	}
+	last := ttft.num
+	if tokens > 1 {
+		last += float64(gap.num * float64(tokens-1))
+	}
+	span(s, ttft.num*scale, last*scale, chunks, tokens)
+}
+
 // span is a request of which only its first and last chunk are known, in seconds since it
 // was sent.
 func span(s *row.Sample, first, last float64, chunks, tokens int64) {
 	from, ok := micros(first)
 	to, okLast := micros(last)
 	if !ok || !okLast || to < from {
-		s.Status, s.Reason = row.StatusError, untimed
+		fails(s, untimed)
 		return
 	}
 	s.OSL = &tokens

@@ -189,7 +189,8 @@ func (t *taker) detailed(run *Run, v *value, starts string) {
 		}
 	}
 	for i, ttft := range ttfts {
-		s := row.Sample{Phase: row.PhaseTimed, I: int64(i), Status: row.StatusOK, TokensFrom: row.TokensTool, Unplaced: began == nil}
+		s := begun(i)
+		s.Unplaced = began == nil
 		if began != nil {
 			from, okDue := micros(due[i] - zero)
 			at, ok := micros(began[i] - zero)
