@@ -79,7 +79,7 @@ func (p *tab) visitIn(family, url string) {
 		document.adoptedStyleSheets = [sheet];
 	})()`, family, map[string]string{"DejaVu": "Sans Mono", "Liberation": "Mono"}[family])})
 	p.visit(url)
-	call(p, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: early.Identifier})
+	call(p, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(early))
 	if got := eval[string](p, `getComputedStyle(document.body).fontFamily`); !strings.Contains(got, family) {
 		p.t.Fatalf("the page is set in %s, not in %s", got, family)
 	}

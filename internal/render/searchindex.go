@@ -57,7 +57,7 @@ func (s *site) searchable(w *world) []found {
 		}
 	}
 	out = append(out, s.recipesFound(w)...)
-	for _, p := range []found{
+	out = append(out, []found{
 		{"page", "Every verified cell, side by side", "", "", "home explorer scatter front"},
 		{"page", "Explore", "", "explore/", "filter sort pivot scatter"},
 		{"page", "Trends", "", "trends/", "versions dates stale"},
@@ -69,9 +69,7 @@ func (s *site) searchable(w *world) []found {
 		{"page", "Downloads", "", "downloads/", "csv json api schema models.js offline feed"},
 		{"page", "Changes", "", "changes/", "feed atom new"},
 		{"page", "Withdrawn rows", "", "withdrawn/", ""},
-	} {
-		out = append(out, p)
-	}
+	}...)
 	for _, name := range articles {
 		a := w.articles[name]
 		out = append(out, found{"page", a.Title, "", name + "/", name})
