@@ -68,7 +68,7 @@ func TestDownloadExamplesRun(t *testing.T) {
 	}
 	// Sizes are those of the files.
 	for _, file := range []string{"api/v1/rows.json", "data/rows.csv"} {
-		if !regexp.MustCompile(regexp.QuoteMeta(filepath.Base(file)) + `</a></th><td>[^<]*</td><td class="n">[\d.,]+.kB`).MatchString(page) {
+		if !regexp.MustCompile(regexp.QuoteMeta(filepath.Base(file)) + `</a> <span class="sub">[^<]*</span></th><td class="n">[\d.,]+.kB`).MatchString(page) {
 			t.Errorf("the page gives no size of %s", file)
 		}
 	}
