@@ -130,7 +130,7 @@ func unhosted(r *row.Receipt) (why, open string) {
 		if !used(d) {
 			continue
 		}
-		for _, field := range []string{"throttle", "power_limit_w"} {
+		for _, field := range []string{"throttle", "power_limit_w", "memory_clock_mhz"} {
 			if text := r.Unread[fmt.Sprintf("devices[%d].%s", d.Index, field)]; text != "" {
 				return text, "a driver and a tool that report it"
 			}

@@ -42,6 +42,7 @@ const (
 	seenAfar     = "from elsewhere"
 	seenWatched  = "from elsewhere with a receipt that was watched"
 	seenOnce     = "from elsewhere with a receipt that was read once"
+	seenNoClock  = "where the driver tells no memory clock"
 	seenNoNUMA   = "where the kernel tells nothing of NUMA balancing"
 )
 
@@ -136,6 +137,11 @@ func (c *condition) run(t *testing.T) (*sweep, *rowfile.Bundle) {
 		}
 	case seenOnce:
 		afar()
+	case seenNoClock:
+		for i := range ev.Devices {
+			ev.Devices[i].MemoryClock = nil
+		}
+		receipt.Unread["devices[0].memory_clock_mhz"] = "the driver does not report it"
 	case seenNoNUMA:
 		receipt.Host.NUMABalancing = nil
 	}
@@ -171,7 +177,7 @@ func TestForetoldAsTheGatesAnswer(t *testing.T) {
 	cases := 0
 	flip := []bool{true, false}
 	for _, engine := range []string{"vllm", "sglang", "llamacpp", "ollama"} {
-		for _, seen := range []string{seenHere, seenHidden, seenLaunched, seenAfar, seenWatched, seenOnce, seenNoNUMA} {
+		for _, seen := range []string{seenHere, seenHidden, seenLaunched, seenAfar, seenWatched, seenOnce, seenNoClock, seenNoNUMA} {
 			for _, recipe := range flip {
 				for _, counters := range flip {
 					for _, usage := range flip {

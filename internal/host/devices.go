@@ -271,6 +271,9 @@ func (s *smi) devices(ctx context.Context, p *process, zero int64, when string, 
 		if sample.PowerLimitW == nil {
 			r.unread[fmt.Sprintf("devices[%d].power_limit_w", d.Index)] = "the driver does not report it (" + c[colPowerLimit] + ")"
 		}
+		if sample.MemoryClock == nil {
+			r.unread[fmt.Sprintf("devices[%d].memory_clock_mhz", d.Index)] = "the driver does not report it (" + c[colMemoryClock] + ")"
+		}
 		if sample.Throttle == "" {
 			r.unread[fmt.Sprintf("devices[%d].throttle", d.Index)] = "the driver does not report it (" + c[colThrottle] + ")"
 		}

@@ -352,10 +352,11 @@ func TestMemoryNotReported(t *testing.T) {
 		t.Errorf("devices %+v", rec.Devices)
 	}
 	for field, says := range map[string]string{
-		"devices[0].memory_bytes":  "does not report it",
-		"devices[0].power_limit_w": "does not report it",
-		"devices[].used":           "no process of the server's tree",
-		"devices[0].ecc":           "does not report it ([N/A])",
+		"devices[0].memory_bytes":     "does not report it",
+		"devices[0].power_limit_w":    "does not report it",
+		"devices[0].memory_clock_mhz": "does not report it",
+		"devices[].used":              "no process of the server's tree",
+		"devices[0].ecc":              "does not report it ([N/A])",
 	} {
 		if !strings.Contains(rec.Unread[field], says) {
 			t.Errorf("%s: %q, want %q", field, rec.Unread[field], says)
