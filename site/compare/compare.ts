@@ -70,6 +70,7 @@ function compare(data: Data, controls: HTMLElement, finding: HTMLElement): void 
   function offer(): void {
     const pins = pinned(state);
     const names = namesOf(pins.map((p) => p.recipe));
+    controls.dataset["pinned"] = String(Math.max(2, pins.length)); // as much room as these take
     chips.replaceChildren(...pins.map(({ recipe, slot }, i) => {
       const off = make("button", { type: "button", ariaLabel: `Unpin ${names[i]}` }, "Unpin");
       off.addEventListener("click", () => {
