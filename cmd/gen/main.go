@@ -104,6 +104,9 @@ func build(ctx context.Context, opts render.Options, stdout, stderr io.Writer) i
 	if result.Bytes > render.WarnBytes {
 		fmt.Fprintf(stderr, "gen: warning: GitHub Pages refuses a site above 1 GB\n")
 	}
+	if result.Rows > render.MostRows {
+		fmt.Fprintf(stderr, "gen: warning: %s rows; a site is made for up to %s: move the oldest reports into a root of their own and build it under a base of its own, where their ids stay\n", format.Count(int64(result.Rows)), format.Count(render.MostRows))
+	}
 	fmt.Fprintln(stdout, result.Dir)
 	return exitOK
 }

@@ -49,6 +49,10 @@ const (
 	WarnBytes = 700_000_000
 )
 
+// MostRows is how many rows a site is made for: each has its page, and all are held in
+// memory without their samples while the pages that compare them are written.
+const MostRows = 10_000
+
 // Result of a build.
 type Result struct {
 	Dir   string
