@@ -105,8 +105,10 @@ func (b *builder) build() (*site, error) {
 	return s, nil
 }
 
-// handler serves the built files under the site's base, as GitHub Pages does.
-func (s *site) handler() http.Handler { return githubPages(s.dir, base) }
+// handler serves the built files under the site's base.
+func (s *site) handler() http.Handler {
+	return http.StripPrefix(base, http.FileServer(http.Dir(s.dir)))
+}
 
 // tamper serves the site with the first old in each page replaced.
 func tamper(s *site, old, new string) http.Handler {
