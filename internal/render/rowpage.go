@@ -387,6 +387,9 @@ func receiptFacts(m *measured) []fact {
 		parts = append(parts, d.Processes...)
 		add(fmt.Sprintf("Device %d", d.Index), strings.Join(parts, ", "), "devices")
 	}
+	if b := r.BeforeLaunch; b != nil {
+		facts = append(facts, beforeLaunchFact(b))
+	}
 	add("Runtime", strings.TrimSpace(r.Runtime.Kind+" "+r.Runtime.Image), "runtime.kind")
 	if len(r.Runtime.Packages) > 0 {
 		facts = append(facts, packagesFact(r.Runtime.Packages))
@@ -426,6 +429,24 @@ func receiptFacts(m *measured) []fact {
 	}
 	add("Tool", strings.TrimSpace("measure "+m.Report.Tool.Version+" "+m.Report.Tool.Revision), "tool")
 	return facts
+}
+
+// beforeLaunchFact is what of the devices' memory was another's before the run started its
+// server.
+func beforeLaunchFact(b *row.BeforeLaunch) fact {
+	const name = "In use before the launch"
+	var parts []string
+	for _, d := range b.Devices {
+		if d.MemoryUsed == nil {
+			parts = append(parts, fmt.Sprintf("device %d: not told", d.Index))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("device %d: %s", d.Index, format.Bytes(float64(*d.MemoryUsed))))
+	}
+	if parts == nil {
+		return fact{Name: name, Text: "—", Note: cmp.Or(b.Unread, "no device was listed")}
+	}
+	return fact{Name: name, Text: strings.Join(parts, ", ")}
 }
 
 func packagesFact(p map[string]string) fact {
