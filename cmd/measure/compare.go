@@ -26,8 +26,9 @@ flags, variables, weights, packages, libraries, image, devices and host (kernel,
 huge pages and the like) is listed, each once.
 
 --fail-on names changes that must not be: ttft_p50>+5% fails where TTFT p50 rose by more
-than 5% and its interval lies above no change. Exit codes: 0 compared, 5 a change of
---fail-on was found, 1 nothing could be compared.`
+than 5% and its interval lies above no change. Exit codes: 0 compared; 5 a change of
+--fail-on was found; 1 nothing could be compared, or --fail-on could not be asked: a row
+failed in NEW alone, or no row has the repeats or the figure that a limit needs.`
 	compareExample = `measure compare old.json new.json --fail-on 'ttft_p50>+5%,output_tok_s<-3%'`
 )
 
@@ -118,6 +119,8 @@ type comparison struct {
 	Differ   [][3]string `json:"differ"`  // what, old, new
 	Passed   []string    `json:"passed"`  // of --fail-on
 	Unproven []string    `json:"unshown"` // beyond --fail-on, and not shown by the intervals
+	Failed   []string    `json:"failed"`  // rows that failed in NEW alone
+	Unasked  []string    `json:"unasked"` // of --fail-on, what could be held against no row
 }
 
 func compareVerb(_ context.Context, args []string, s streams) int {
@@ -172,7 +175,9 @@ func compareVerb(_ context.Context, args []string, s streams) int {
 	case len(c.Pairs) == 0:
 		return complain(s, "compare", exitFailed, []string{"no workload is in both: " + strings.Join(c.Alone, "; ")})
 	case len(c.Passed) > 0:
-		return complain(s, "compare", exitRegressed, c.Passed)
+		return complain(s, "compare", exitRegressed, slices.Concat(c.Passed, c.Failed, c.Unasked))
+	case len(limits) > 0 && len(c.Failed)+len(c.Unasked) > 0:
+		return complain(s, "compare", exitFailed, slices.Concat(c.Failed, c.Unasked))
 	}
 	return exitOK
 }
@@ -250,8 +255,9 @@ func workloadName(w *row.Workload) string {
 }
 
 func comparisonOf(old, new *row.Report, limits []threshold) *comparison {
-	c := &comparison{Pairs: []pair{}, Alone: []string{}, Differ: [][3]string{}, Passed: []string{}, Unproven: []string{}}
+	c := &comparison{Pairs: []pair{}, Alone: []string{}, Differ: [][3]string{}, Passed: []string{}, Unproven: []string{}, Failed: []string{}, Unasked: []string{}}
 	used := map[int]bool{}
+	asked := make([]bool, len(limits))
 	for i := range old.Rows {
 		a := &old.Rows[i]
 		name := workloadName(&a.Workload)
@@ -272,14 +278,22 @@ func comparisonOf(old, new *row.Report, limits []threshold) *comparison {
 		for f := range compared {
 			p.Figures = append(p.Figures, change(f, a, b))
 		}
-		for _, l := range limits {
-			c.hold(l, &p)
+		if a.Status == row.StatusOK && b.Status != row.StatusOK {
+			c.Failed = append(c.Failed, name+": in NEW it failed: "+b.Reason)
+		}
+		for k, l := range limits {
+			asked[k] = c.hold(l, &p) || asked[k]
 		}
 		c.Pairs = append(c.Pairs, p)
 	}
 	for k := range new.Rows {
 		if !used[k] {
 			c.Alone = append(c.Alone, "only in NEW: "+workloadName(&new.Rows[k].Workload))
+		}
+	}
+	for k, l := range limits {
+		if !asked[k] && len(c.Pairs) > 0 {
+			c.Unasked = append(c.Unasked, l.text+" could be held against no row: each lacks the figure, or two repeats on a side (measure with --repeats 3)")
 		}
 	}
 	c.differences(old, new)
@@ -330,15 +344,16 @@ func (c *comparedBy) estimates(r *row.Row) (values []float64) {
 	return values
 }
 
-// hold holds one pair against one change that must not be.
-func (c *comparison) hold(l threshold, p *pair) {
+// hold holds one pair against one change that must not be; it answers whether the pair can
+// show such a change.
+func (c *comparison) hold(l threshold, p *pair) bool {
 	f := &p.Figures[l.figure]
 	if f.Change == nil {
 		c.Unproven = append(c.Unproven, fmt.Sprintf("%s: %s is %s", p.Workload, f.Figure, f.Why))
-		return
+		return false
 	}
 	if l.rises && *f.Change <= l.share || !l.rises && *f.Change >= l.share {
-		return
+		return f.Interval != nil
 	}
 	text := fmt.Sprintf("%s: %s %s, from %s to %s %s", p.Workload, f.Figure, percentOf(*f.Change), roofline.Number(*f.Old), roofline.Number(*f.New), f.Unit)
 	switch {
@@ -349,6 +364,7 @@ func (c *comparison) hold(l threshold, p *pair) {
 	default:
 		c.Unproven = append(c.Unproven, text+" is beyond "+l.text+"; "+f.Why)
 	}
+	return f.Interval != nil
 }
 
 func percentOf(share float64) string {
@@ -395,7 +411,7 @@ func (c *comparison) print(w io.Writer, limits []threshold) {
 			fmt.Fprintf(w, "  %-24s %12s %12s  %-8s  %-20s %d, %d\n", f.Figure+" "+f.Unit, text(f.Old), text(f.New), mark, interval, f.Repeats[0], f.Repeats[1])
 		}
 	}
-	for _, text := range c.Alone {
+	for _, text := range slices.Concat(c.Alone, c.Failed) {
 		fmt.Fprintln(w, printable(text))
 	}
 	if len(c.Differ) > 0 {
