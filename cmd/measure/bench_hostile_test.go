@@ -138,7 +138,7 @@ func TestNamesOfSecrets(t *testing.T) {
 			t.Errorf("%s is the name of no secret", name)
 		}
 	}
-	for _, name := range []string{"bypass", "max_tokens", "passes", "compass", "top_p"} {
+	for _, name := range []string{"bypass", "max_tokens", "passes", "compass", "top_p", "PWD", "OLDPWD"} {
 		if isSecretName(name) {
 			t.Errorf("%s is the name of a secret", name)
 		}

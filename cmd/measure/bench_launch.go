@@ -150,7 +150,7 @@ func (o *benchOptions) start(ctx context.Context, recipe *row.Recipe, w io.Write
 	began := time.Now()
 	s, err := launch.Start(command, opts, log)
 	if err != nil {
-		_ = log.close() // nothing is in it
+		log.forget()
 		text := err.Error()
 		if errors.Is(err, exec.ErrNotFound) {
 			text += "; " + install(recipe)

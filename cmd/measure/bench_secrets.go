@@ -404,6 +404,9 @@ func (m *masker) put(v any) bool {
 
 // isSecretName says whether a member of that name is likely to hold a secret.
 func isSecretName(name string) bool {
+	if name == "PWD" || name == "OLDPWD" { // a shell's folders
+		return false
+	}
 	if shortPassword.MatchString(name) {
 		return true
 	}

@@ -35,6 +35,9 @@ const mostLog = 64 << 20 // bytes of the file
 // quoted or behind a flag, and tokens by their form.
 var (
 	quotedValue = regexp.MustCompile(`([A-Za-z_][\w.-]*)['"]?\s*[:=]\s*['"]([^'"]{4,})['"]`)
+	// A variable's name and its value, parted by blanks: the value long and with a digit in it,
+	// as no word of a sentence is.
+	spacedValue = regexp.MustCompile(`\b([A-Z][A-Z0-9_]{4,})[ \t]+([^\s'",]*[0-9][^\s'",]{15,}|[^\s'",]{15,}[0-9][^\s'",]*)`)
 	flagValue   = regexp.MustCompile(`--?([A-Za-z][\w-]*)[ =]([^\s'",]{4,})`)
 	tokenForm   = regexp.MustCompile(`\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{12,}|AKIA[A-Z0-9]{16})`)
 )
@@ -42,7 +45,7 @@ var (
 // masked is a text of the server's as it may be kept.
 func (l *serverLog) masked(text string) string {
 	l.secrets.find(text)
-	for _, form := range []*regexp.Regexp{quotedValue, flagValue} {
+	for _, form := range []*regexp.Regexp{quotedValue, flagValue, spacedValue} {
 		for _, m := range form.FindAllStringSubmatch(text, -1) {
 			if isSecretName(m[1]) {
 				l.secrets.add(m[2])
@@ -137,6 +140,12 @@ func (l *serverLog) end() string {
 		return "  (it said nothing)"
 	}
 	return "  " + strings.Join(lines[max(0, len(lines)-lastLines):], "\n  ")
+}
+
+// forget removes a file that nothing was written to.
+func (l *serverLog) forget() {
+	_ = l.close()
+	_ = os.Remove(l.name)
 }
 
 // tells is the end of the log with where the rest is.

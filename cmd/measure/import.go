@@ -63,6 +63,7 @@ type importing struct {
 
 // imported is one report as it will be written.
 type imported struct {
+	from    string // the file that it was made of
 	prefix  string
 	bundle  *rowfile.Bundle
 	files   []rowfile.File
@@ -154,7 +155,7 @@ func (im *importing) run(s streams) int {
 		r.bundle.Today = todayOf(known, r.bundle.Report)
 		r.results = r.bundle.Judge(nil)
 		if r.torn != nil {
-			im.warnings = append(im.warnings, fmt.Sprintf("%s breaks off: %v; what was whole before was taken", r.prefix, r.torn))
+			im.warnings = append(im.warnings, fmt.Sprintf("%s breaks off: %v; what was whole before was taken", printable(r.from), r.torn))
 			code = exitFailed
 		}
 		for i, results := range r.results {
@@ -276,6 +277,9 @@ func (im *importing) report(name, sum string, r *harness.Result, torn error, asI
 		}
 		ask.MeasuredAt, ask.MeasuredFrom = info.ModTime().UTC().Format(time.RFC3339), "the time of the file"
 	}
+	for _, text := range ask.Against(r) {
+		im.warnings = append(im.warnings, printable(name)+": "+text)
+	}
 	report, samples, wrong := r.Report(ask)
 	for _, text := range wrong {
 		im.problems = append(im.problems, printable(name)+": "+text)
@@ -291,7 +295,7 @@ func (im *importing) report(name, sum string, r *harness.Result, torn error, asI
 		}
 		report.Receipt = rowfile.Taken(f, sum)
 	}
-	out := &imported{prefix: im.prefix(name, several), left: r.Left, torn: torn}
+	out := &imported{from: name, prefix: im.prefix(name, several), left: r.Left, torn: torn}
 	b, files, err := rowfile.Made(out.prefix+".json", report, samples, im.now.Format(time.RFC3339))
 	if err != nil {
 		im.problem(name, err)
@@ -341,6 +345,9 @@ func (im *importing) attach(name string, asItWas *row.AsItWas) {
 	switch {
 	case err != nil:
 		im.problems = append(im.problems, printable(err.Error()))
+		return
+	case len(b.Report.Rows) > 0 && b.Report.Rows[0].Import != nil:
+		im.problems = append(im.problems, printable(name)+": an import already, which holds no evidence of ours to build on; import the tool's own file again, with --recipe or --receipt")
 		return
 	case asItWas == nil && im.receipt == "":
 		im.problems = append(im.problems, printable(name)+": a report of measure already; want --recipe to name what its server ran, or --receipt of it")

@@ -69,13 +69,20 @@ func receiptVerb(ctx context.Context, args []string, s streams) int {
 	case given("port") == given("pid") && flags.allKnown():
 		flags.wrong("want --port of the server, or --pid of its process")
 	case watch && o.output == "":
-		flags.wrong("--watch without --output: want --output FILE, which is replaced as it goes on")
+		flags.wrong("--watch without --output: want --output FILE, which grows as it goes on")
 	}
 	at := o.base != nil
 	if !at { // readKey asks for it; where it is is told below
 		o.base = &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))}
 	}
 	o.readKey(keyFile, flags.wrong)
+	if o.output != "" {
+		if _, err := os.Lstat(o.output); err == nil {
+			flags.wrong("--output %s: it is there and would be lost; want the name of a new file", o.output)
+		} else if err := writable(o.output); err != nil {
+			flags.wrong("--output %s: %v; want a file in a folder that can be written to", o.output, err)
+		}
+	}
 	if len(flags.problems) > 0 {
 		return flags.refuse(s)
 	}

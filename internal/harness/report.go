@@ -100,6 +100,34 @@ func (a *Ask) workload(run *Run) (w row.Workload, unsaid []string, wrong string)
 	return w, unsaid, wrong
 }
 
+// Against says where what is stated beside a file is not what the file says itself.
+func (a *Ask) Against(r *Result) (wrong []string) {
+	for i := range r.Runs {
+		w := &r.Runs[i].Workload
+		for _, of := range []struct {
+			field      string
+			file, said int64
+		}{
+			{"isl", w.ISL, a.ISL}, {"osl", w.OSL, a.OSL}, {"concurrency", pointed(w.Load.Concurrency), a.Concurrency},
+		} {
+			if of.said > 0 && of.file > 0 && of.said != of.file && !slices.Contains(r.Runs[i].Unsaid, of.field) {
+				wrong = append(wrong, "--"+of.field+" says "+strconv.FormatInt(of.said, 10)+", the file "+strconv.FormatInt(of.file, 10)+"; the file's stands")
+			}
+		}
+		if rate := w.Load.RequestRate; rate != nil && a.Rate != nil && *rate != *a.Rate {
+			wrong = append(wrong, "--request-rate says "+*a.Rate+", the file "+*rate+"; the file's stands")
+		}
+	}
+	return wrong
+}
+
+func pointed(v *int64) int64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
 // receipt is what the file repeats of the server; the rest was read by nobody.
 func receipt(run *Run, tool string) row.Receipt {
 	const unread = "not read: imported from a file of "
