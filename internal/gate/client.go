@@ -83,6 +83,9 @@ func clientByEvidence(in *Input, untested bool) Result {
 	c.dispatch()
 	c.stood()
 	c.offered()
+	if in.Report.Tool.Revision == "" && in.Row.Import == nil {
+		c.shaky = append(c.shaky, "measured with a build of no stated revision: nobody can build it again")
+	}
 	if strings.HasSuffix(in.Report.Tool.Revision, "-dirty") {
 		c.shaky = append(c.shaky, "measured with a build of "+in.Report.Tool.Revision+": nobody can build it again")
 	}

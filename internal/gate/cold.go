@@ -1,6 +1,10 @@
 package gate
 
-import "rowproof/internal/row"
+import (
+	"slices"
+
+	"rowproof/internal/row"
+)
 
 // cachedSlack is how many tokens beyond the declared prefix a cold prompt may find
 // cached: two random prompts share their first now and then, and a block holds 16.
@@ -15,6 +19,47 @@ const cachedMend = "start vLLM with --enable-prompt-tokens-details, SGLang with 
 // cold passes a row whose prompts no prefix cache served, or, of a trace or of sessions,
 // whose prompts it served no more than they repeat each other.
 func cold(in *Input) Result {
+	r := in.coldByRequests()
+	if r.Answer != Pass {
+		return r
+	}
+	if text := in.hitsApart(); text != "" {
+		return fail(text, r.Figures...)
+	}
+	return r
+}
+
+// hitsApart says where the server's hit counter and what it said of each request are apart.
+// Of a request whose cached tokens are not told the counter may hold the whole prompt; of
+// one that was preempted it counts them again.
+func (in *Input) hitsApart() string {
+	hits := row.PrefixHits(in.Evidence)
+	if hits == nil || in.Row.Starts() > 1 {
+		return ""
+	}
+	w := &in.Row.Workload
+	var told, untold, total int64
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		total += promptTokens(s, w)
+		if s.Cached == nil {
+			untold += promptTokens(s, w)
+			continue
+		}
+		told += *s.Cached
+	}
+	slack := max(cachedSlack, int64(cachedShare*float64(total)))
+	preempted := in.Row.Server.Preemptions != nil && *in.Row.Server.Preemptions > 0
+	switch {
+	case *hits > told+untold+slack && !preempted:
+		return "the hit counter rose by " + itoa(*hits) + " tokens, and the requests say that " + itoa(told) + " were cached: one of the two is not of this row"
+	case told > *hits+slack:
+		return "the requests say that " + itoa(told) + " tokens were cached, and the hit counter rose by " + itoa(*hits) + ": one of the two is not of this row"
+	}
+	return ""
+}
+
+func (in *Input) coldByRequests() Result {
 	w := &in.Row.Workload
 	if w.Prompts.State == row.Warm {
 		return notApplicable("the row declares warm prompts")
@@ -37,6 +82,9 @@ func cold(in *Input) Result {
 	timed := in.timed()
 	if len(timed) == 0 {
 		return missing("a completed request", "")
+	}
+	if w.Sessions != nil && !slices.ContainsFunc(in.Samples, func(s row.Sample) bool { return s.Session > 0 }) {
+		return fail("the row declares sessions, and no request is of one", Compared{"requests of a session", "0", "each"})
 	}
 	expected, some := in.expectedHits()
 	if w.Prompts.Kind == row.PromptsTrace && !some {

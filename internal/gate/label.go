@@ -17,6 +17,13 @@ func label(in *Input) Result {
 	if r, ok := in.tied(); !ok {
 		return r
 	}
+	if text := commandApart(&in.Report.Receipt.Engine); text != "" {
+		return fail(text)
+	}
+	another, besides := unstated(in.Report)
+	if len(another) > 0 {
+		return fail("the server ran with " + strings.Join(another, ", ") + ", which the recipe does not state: it is another server")
+	}
 	l := held(in.Report)
 	switch {
 	case len(l.wrong) > 0:
@@ -29,8 +36,18 @@ func label(in *Input) Result {
 	case len(l.unknown) > 0:
 		return missing("what the server reports of: "+strings.Join(l.unknown, ", "), labelMend(&in.Report.Receipt, l.unknown))
 	}
+	if in.Today != nil {
+		for _, d := range in.Today.Differ {
+			if d.Name == "target.device" || d.Name == "target.count" {
+				return fail(d.Name+" is "+d.Found+" in the row's copy and "+d.Against+" in the catalogue: the row is of another target than its recipe's", in.Today.Differ...)
+			}
+		}
+	}
 	if text := in.Today.Words(); text != "" {
 		return warning(count(l.held, "statement")+" of the recipe hold; "+text, in.Today.Differ...)
+	}
+	if len(besides) > 0 {
+		return warning(count(l.held, "statement") + " of the recipe hold; the server also ran with " + strings.Join(besides, ", ") + ", which it does not state")
 	}
 	return pass(count(l.held, "statement") + " of the recipe hold")
 }

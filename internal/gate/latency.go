@@ -34,6 +34,21 @@ func (in *Input) latency() (of *Result, figures []Compared) {
 			}
 		}
 	}
+	if first, ok := row.FirstServedFrom(in.Evidence); ok {
+		if saw, ok := in.sawFirstAtMost(first.Requests); ok {
+			figures = append(figures, Compared{"time to the first token of " + count(first.Requests, "request") + " by the client, at most", number(saw) + " s",
+				"at least " + percent(servedShare) + " of " + number(first.Seconds) + " s by the server's own sum"})
+			if saw < servedShare*first.Seconds {
+				second, lower := roofline.NumbersApart(first.Seconds, saw)
+				r := fail("the server took "+second+" s to the first tokens of "+count(first.Requests, "request")+" by its own sum, and the client saw "+lower+
+					" s at most: no token is seen before it was made, so the samples are not of this server, or not as they came", figures...)
+				return &r, nil
+			}
+		}
+	}
+	if r := in.answeredRequests(&figures); r != nil {
+		return r, nil
+	}
 	if late, ok := in.watchedPast(); ok && late > watchedMost {
 		figures = append(figures, Compared{"the server read under load after the last content", number(float64(late)/1e6) + " s", "at most " + number(watchedMost/1e6) + " s"})
 		r := fail("the server was still read as under load "+number(float64(late)/1e6)+" s after the last content of the samples: the load took longer than they say", figures...)
@@ -63,6 +78,58 @@ func (in *Input) sawAtMost(n int64) (seconds float64, ok bool) {
 	}
 	us += float64(float64(max(0, n-int64(len(whole)))) * float64(whole[0]))
 	return us / 1e6, true
+}
+
+// sawFirstAtMost is the most that the client can have waited for n of its first tokens, in
+// seconds: the longest. Where the server counted more, they are of requests that we ended
+// before one came, and as long as the longest.
+func (in *Input) sawFirstAtMost(n int64) (seconds float64, ok bool) {
+	var waits []int64
+	for i := range in.Samples {
+		s := &in.Samples[i]
+		if first, stamped := s.FirstContent(); stamped {
+			waits = append(waits, first-s.Sent)
+		}
+	}
+	if len(waits) == 0 {
+		return 0, false
+	}
+	slices.SortFunc(waits, func(a, b int64) int { return cmp.Compare(b, a) })
+	var us float64
+	for _, t := range waits[:min(n, int64(len(waits)))] {
+		us += float64(t)
+	}
+	us += float64(float64(max(0, n-int64(len(waits)))) * float64(waits[0]))
+	return us / 1e6, true
+}
+
+// answeredRequests holds how many requests ran to their end by the server's count against
+// the samples: those that did, and at most those that failed or were ended by us besides.
+func (in *Input) answeredRequests(figures *[]Compared) *Result {
+	served, ok := row.ServedFrom(in.Evidence)
+	if !ok || in.Row.Starts() > 1 {
+		return nil
+	}
+	var whole int64
+	for i := range in.Samples {
+		if s := &in.Samples[i]; s.OK() && !s.Cut() {
+			whole++
+		}
+	}
+	all := int64(len(in.Samples))
+	*figures = append(*figures, Compared{"requests that ran to their end by the server's count", itoa(served.Requests), span(row.Range{Min: whole, Max: all})})
+	text := ""
+	switch {
+	case served.Requests < whole:
+		text = "the server counted " + count(served.Requests, "request") + " that ran to the end during the row, and its samples hold " + itoa(whole) + ": they are not of this server, or not of this row"
+	case served.Requests > all:
+		text = "the server counted " + count(served.Requests, "request") + " that ran to the end during the row, and its samples hold " + itoa(all) + " in all: it served others too, or samples were left out"
+	default:
+		return nil
+	}
+	r := fail(text, *figures...)
+	r.Mend = counterMend
+	return &r
 }
 
 // watchedPast is how long after the last content the last reading under load was, in µs.

@@ -51,6 +51,15 @@ func TestSamplesFasterThanTheServerSays(t *testing.T) {
 	// Some that we ended the server may count, and have gone on with.
 	more := func(by float64) func(m *made) {
 		return func(m *made) {
+			ended := false
+			for i := len(m.samples[0]) - 1; i >= 0 && !ended; i-- {
+				if s := &m.samples[0][i]; s.Phase == row.PhaseDrain {
+					s.OSL, ended = nil, true
+				}
+			}
+			if !ended {
+				panic("no request kept the streams full")
+			}
 			served(m, "vllm:")
 			values := m.evidence[1].Metrics[len(m.evidence[1].Metrics)-1].Values
 			for key, v := range values {

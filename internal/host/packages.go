@@ -181,3 +181,6 @@ func (m *machine) distributions(p *process) map[string]string {
 	}
 	return out
 }
+
+// isPython says whether a path is that of a Python interpreter.
+func isPython(path string) bool { return strings.HasPrefix(filepath.Base(path), "python") }

@@ -61,7 +61,7 @@ func (m *machine) receipt(ctx context.Context, ref ServerRef) (row.Receipt, row.
 	}
 
 	// Arguments are read from the masked command line, so that no secret is among them.
-	line := argumentsOf(rec.Engine.CommandLine)
+	line := row.ArgumentsOf(rec.Engine.CommandLine)
 	switch {
 	case rec.Engine.Arguments != nil:
 	case rec.Engine.CommandLine != nil:

@@ -459,7 +459,7 @@ func TestArguments(t *testing.T) {
 		{"python3", map[string]string{}},
 		{"", map[string]string{}},
 	} {
-		if got := argumentsOf(strings.Fields(c.argv)); !reflect.DeepEqual(got, c.want) {
+		if got := row.ArgumentsOf(strings.Fields(c.argv)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s\ngives %v, want %v", c.argv, got, c.want)
 		}
 	}

@@ -17,6 +17,16 @@ func process(r *row.Report) *row.ProcessRecord {
 	}
 }
 
+// cachedBy is how many prompt tokens were found cached by then.
+func cachedBy(samples []row.Sample, at int64) (tokens float64) {
+	for i := range samples {
+		if s := &samples[i]; s.Cached != nil && s.Sent <= at {
+			tokens += float64(*s.Cached)
+		}
+	}
+	return tokens
+}
+
 // observe is what a sampler would have read during the row: devices and metrics before,
 // each second during, and after.
 func observe(o Options, index int64, w *row.Workload, samples []row.Sample, random *rand.Rand) row.Evidence {
@@ -49,7 +59,7 @@ func observe(o Options, index int64, w *row.Workload, samples []row.Sample, rand
 	const labels = `{engine="0",model_name="model"}`
 	read := func(at int64, when string, busy float64) {
 		ev.Metrics = append(ev.Metrics, row.MetricSample{At: at, When: when, Values: map[string]float64{
-			running + labels: busy, waiting + labels: 0, usage + labels: busy / 1000, hits + labels: 0, preempted + labels: 0,
+			running + labels: busy, waiting + labels: 0, usage + labels: busy / 1000, hits + labels: cachedBy(samples, at), preempted + labels: 0,
 		}})
 		if o.Simulated {
 			return

@@ -1,16 +1,13 @@
-package host
+package row
 
-import (
-	"path/filepath"
-	"strings"
-)
+import "strings"
 
-// argumentsOf reads an engine's settings from its command line: --flag value,
+// ArgumentsOf reads an engine's settings from its command line: --flag value,
 // --flag=value, and a flag alone as "true". Names lose their leading dashes, and _ in
 // them is -. Several values of one flag are joined by a space; a flag given twice
 // counts as given last. The model that `vllm serve MODEL` takes without a flag is
 // under "model".
-func argumentsOf(argv []string) map[string]string {
+func ArgumentsOf(argv []string) map[string]string {
 	out := map[string]string{}
 	args := afterInterpreter(argv)
 	flag := ""
@@ -47,9 +44,6 @@ func isFlag(a string) bool {
 	return len(a) > 1 && a[0] == '-' && !(a[1] >= '0' && a[1] <= '9') && a[1] != '.'
 }
 
-// isPython says whether a path is that of a Python interpreter.
-func isPython(path string) bool { return strings.HasPrefix(filepath.Base(path), "python") }
-
 // afterInterpreter drops the program, and of a Python program its interpreter's own
 // options and the script or module too.
 func afterInterpreter(argv []string) []string {
@@ -57,7 +51,7 @@ func afterInterpreter(argv []string) []string {
 		return nil
 	}
 	rest := argv[1:]
-	if !isPython(argv[0]) {
+	if !strings.HasPrefix(argv[0][strings.LastIndexByte(argv[0], '/')+1:], "python") {
 		return rest
 	}
 	for len(rest) > 0 {
