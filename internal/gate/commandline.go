@@ -12,7 +12,8 @@ import (
 const fromCommandLine = "process command line"
 
 // commandApart says where a receipt's arguments are not those of the command line that they
-// were read from; "" where they are.
+// were read from; "" where they are. The model, which may stand there without a flag, is
+// held apart.
 func commandApart(e *row.EngineReceipt) string {
 	if e.ArgumentsFrom != fromCommandLine {
 		return ""
@@ -28,6 +29,9 @@ func commandApart(e *row.EngineReceipt) string {
 		}
 	}
 	for _, name := range names {
+		if slices.Contains(ownChoice, name) {
+			continue
+		}
 		a, given := arguments[name]
 		b, there := said[name]
 		if given != there || a != b {
