@@ -17,13 +17,6 @@ func label(in *Input) Result {
 	if r, ok := in.tied(); !ok {
 		return r
 	}
-	if text := commandApart(&in.Report.Receipt.Engine); text != "" {
-		return fail(text)
-	}
-	another, besides := unstated(in.Report)
-	if len(another) > 0 {
-		return fail("the server ran with " + strings.Join(another, ", ") + ", which the recipe does not state: it is another server")
-	}
 	l := held(in.Report)
 	switch {
 	case len(l.wrong) > 0:
@@ -35,6 +28,13 @@ func label(in *Input) Result {
 		return fail(text, l.wrong...)
 	case len(l.unknown) > 0:
 		return missing("what the server reports of: "+strings.Join(l.unknown, ", "), labelMend(&in.Report.Receipt, l.unknown))
+	}
+	if text := commandApart(&in.Report.Receipt.Engine); text != "" {
+		return fail(text)
+	}
+	another, besides := unstated(in.Report)
+	if len(another) > 0 {
+		return fail("the server ran with " + strings.Join(another, ", ") + ", which the recipe does not state: it is another server")
 	}
 	if in.Today != nil {
 		for _, d := range in.Today.Differ {
