@@ -95,6 +95,11 @@ func TestARecipeOfAnotherDevice(t *testing.T) {
 	target := was.Target
 	target.Device = "NVIDIA B200"
 	b.Now, b.Today = now, rowfile.Today(was, nil, nil, &target)
+	if r := answer(b.Judge(nil)[0], "label"); r.Answer != gate.Warn {
+		t.Errorf("of a device that only goes by another name: %v %s", r.Answer, r.Reason)
+	}
+	target.BandwidthGBs = "8000"
+	b.Today = rowfile.Today(was, nil, nil, &target)
 	if r := answer(b.Judge(nil)[0], "label"); r.Answer != gate.Fail || !strings.Contains(r.Reason, "target.device is "+was.Target.Device+" in the row's copy and NVIDIA B200 in the catalogue") {
 		t.Errorf("%v %s", r.Answer, r.Reason)
 	}

@@ -36,12 +36,8 @@ func label(in *Input) Result {
 	if len(another) > 0 {
 		return fail("the server ran with " + strings.Join(another, ", ") + ", which the recipe does not state: it is another server")
 	}
-	if in.Today != nil {
-		for _, d := range in.Today.Differ {
-			if d.Name == "target.device" || d.Name == "target.count" {
-				return fail(d.Name+" is "+d.Found+" in the row's copy and "+d.Against+" in the catalogue: the row is of another target than its recipe's", in.Today.Differ...)
-			}
-		}
+	if text := in.Today.anotherTarget(); text != "" {
+		return fail(text, in.Today.Differ...)
 	}
 	if text := in.Today.Words(); text != "" {
 		return warning(count(l.held, "statement")+" of the recipe hold; "+text, in.Today.Differ...)

@@ -33,3 +33,27 @@ func (t *Today) Words() string {
 	}
 	return text
 }
+
+// anotherTarget says that the row's copy is of another device than its recipe's target, or
+// of another number of them; "" where it is not. A device that only goes by another name now
+// has the bandwidth that it had.
+func (t *Today) anotherTarget() string {
+	if t == nil {
+		return ""
+	}
+	var named, other *Compared
+	for i := range t.Differ {
+		switch d := &t.Differ[i]; {
+		case d.Name == "target.count":
+			named, other = d, d
+		case d.Name == "target.device":
+			named = d
+		case d.Name == "target.bandwidth_gb_s":
+			other = d
+		}
+	}
+	if named == nil || other == nil {
+		return ""
+	}
+	return named.Name + " is " + named.Found + " in the row's copy and " + named.Against + " in the catalogue: the row is of another target than its recipe's"
+}
