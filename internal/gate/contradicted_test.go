@@ -129,6 +129,11 @@ func TestCommandLinesAndArguments(t *testing.T) {
 		line("--max-num-seqs", "64")(m)
 		m.report.Receipt.Engine.Arguments["max-num-seqs"] = "512"
 	})
+	plant(t, plain, "label", gate.Fail, "model on the command line is qwen3-0.6b, the recipe states llama-3.1-8b", func(m *made) {
+		line()(m)
+		e := &m.report.Receipt.Engine
+		e.CommandLine = append([]string{"vllm", "serve", "qwen3-0.6b"}, e.CommandLine[2:]...)
+	})
 	plant(t, plain, "label", gate.Fail, "there is none in the receipt", func(m *made) {
 		line()(m)
 		m.report.Receipt.Engine.CommandLine = nil

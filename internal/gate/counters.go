@@ -70,3 +70,32 @@ func (in *Input) counters() (of *Result, figures []Compared) {
 	}
 	return nil, figures
 }
+
+// answeredRequests holds how many requests ran to their end by the server's count against
+// the samples: those that did, and at most those that failed or were ended by us besides.
+func (in *Input) answeredRequests(figures *[]Compared) *Result {
+	served, ok := row.ServedFrom(in.Evidence)
+	if !ok || in.Row.Starts() > 1 {
+		return nil
+	}
+	var whole int64
+	for i := range in.Samples {
+		if s := &in.Samples[i]; s.OK() && !s.Cut() {
+			whole++
+		}
+	}
+	all := int64(len(in.Samples))
+	*figures = append(*figures, Compared{"requests that ran to their end by the server's count", itoa(served.Requests), span(row.Range{Min: whole, Max: all})})
+	text := ""
+	switch {
+	case served.Requests < whole:
+		text = "the server counted " + count(served.Requests, "request") + " that ran to the end during the row, and its samples hold " + itoa(whole) + ": they are not of this server, or not of this row"
+	case served.Requests > all:
+		text = "the server counted " + count(served.Requests, "request") + " that ran to the end during the row, and its samples hold " + itoa(all) + " in all: it served others too, or samples were left out"
+	default:
+		return nil
+	}
+	r := fail(text, *figures...)
+	r.Mend = counterMend
+	return &r
+}

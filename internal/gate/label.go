@@ -132,6 +132,9 @@ func (l *labels) model(report *row.Report) {
 		stated = was.Model.Repositories[0]
 	}
 	loaded := l.argument("model", "model-path", "model-tag")
+	// The command line is the process's own, wherever the arguments came from.
+	typed := labels{arguments: normal(row.ArgumentsOf(engine.CommandLine))}
+	onLine := typed.argument("model", "model-path", "model-tag")
 	renamed := loaded != "" && l.arguments["served-model-name"] != ""
 	for _, m := range []struct{ name, found string }{{"served model", engine.Model}, {"model argument", loaded}} {
 		switch {
@@ -143,6 +146,9 @@ func (l *labels) model(report *row.Report) {
 		default:
 			l.hold(m.name, m.found, stated)
 		}
+	}
+	if onLine != "" && !strings.Contains(onLine, "(masked)") && !namesModel(onLine, names) {
+		l.differ("model on the command line", onLine, stated)
 	}
 }
 

@@ -61,28 +61,18 @@ func (in *Input) latency() (of *Result, figures []Compared) {
 // the longest of those that ran to their end. Where the server counted more, it counted
 // some that we ended; it may have gone on with them, for as long as with the longest.
 func (in *Input) sawAtMost(n int64) (seconds float64, ok bool) {
-	var whole []int64
+	var took []int64
 	for i := range in.Samples {
 		s := &in.Samples[i]
 		if last, stamped := s.LastContent(); stamped && s.OK() && !s.Cut() {
-			whole = append(whole, last-s.Sent)
+			took = append(took, last-s.Sent)
 		}
 	}
-	if len(whole) == 0 {
-		return 0, false
-	}
-	slices.SortFunc(whole, func(a, b int64) int { return cmp.Compare(b, a) })
-	var us float64
-	for _, t := range whole[:min(n, int64(len(whole)))] {
-		us += float64(t)
-	}
-	us += float64(float64(max(0, n-int64(len(whole)))) * float64(whole[0]))
-	return us / 1e6, true
+	return longest(took, n)
 }
 
-// sawFirstAtMost is the most that the client can have waited for n of its first tokens, in
-// seconds: the longest. Where the server counted more, they are of requests that we ended
-// before one came, and as long as the longest.
+// sawFirstAtMost is the same of n of its first tokens: where the server counted more, they
+// are of requests that we ended before one came.
 func (in *Input) sawFirstAtMost(n int64) (seconds float64, ok bool) {
 	var waits []int64
 	for i := range in.Samples {
@@ -91,45 +81,21 @@ func (in *Input) sawFirstAtMost(n int64) (seconds float64, ok bool) {
 			waits = append(waits, first-s.Sent)
 		}
 	}
-	if len(waits) == 0 {
-		return 0, false
-	}
-	slices.SortFunc(waits, func(a, b int64) int { return cmp.Compare(b, a) })
-	var us float64
-	for _, t := range waits[:min(n, int64(len(waits)))] {
-		us += float64(t)
-	}
-	us += float64(float64(max(0, n-int64(len(waits)))) * float64(waits[0]))
-	return us / 1e6, true
+	return longest(waits, n)
 }
 
-// answeredRequests holds how many requests ran to their end by the server's count against
-// the samples: those that did, and at most those that failed or were ended by us besides.
-func (in *Input) answeredRequests(figures *[]Compared) *Result {
-	served, ok := row.ServedFrom(in.Evidence)
-	if !ok || in.Row.Starts() > 1 {
-		return nil
+// longest sums the n longest of times in µs, in seconds; what lacks counts as the longest.
+func longest(times []int64, n int64) (seconds float64, ok bool) {
+	if len(times) == 0 {
+		return 0, false
 	}
-	var whole int64
-	for i := range in.Samples {
-		if s := &in.Samples[i]; s.OK() && !s.Cut() {
-			whole++
-		}
+	slices.SortFunc(times, func(a, b int64) int { return cmp.Compare(b, a) })
+	var us float64
+	for _, t := range times[:min(n, int64(len(times)))] {
+		us += float64(t)
 	}
-	all := int64(len(in.Samples))
-	*figures = append(*figures, Compared{"requests that ran to their end by the server's count", itoa(served.Requests), span(row.Range{Min: whole, Max: all})})
-	text := ""
-	switch {
-	case served.Requests < whole:
-		text = "the server counted " + count(served.Requests, "request") + " that ran to the end during the row, and its samples hold " + itoa(whole) + ": they are not of this server, or not of this row"
-	case served.Requests > all:
-		text = "the server counted " + count(served.Requests, "request") + " that ran to the end during the row, and its samples hold " + itoa(all) + " in all: it served others too, or samples were left out"
-	default:
-		return nil
-	}
-	r := fail(text, *figures...)
-	r.Mend = counterMend
-	return &r
+	us += float64(float64(max(0, n-int64(len(times)))) * float64(times[0]))
+	return us / 1e6, true
 }
 
 // watchedPast is how long after the last content the last reading under load was, in µs.
